@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from monitor.app.formats import topic_formats
 from monitor.app.policies import build_budget, build_judges, traffic, unpriced, with_dry_run_judges
 from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.errors import TooLarge
-from monitor.ingest.formats import native
 from monitor.judge.protocol import CostMeter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
@@ -153,10 +153,11 @@ async def _sampled(
     for each in judges:
         await each.judge.prepare()
     policies, costs, ages = traffic(settings, judges, None), [], []
+    formats = topic_formats(settings)
     oldest, starts = policies.oldest(now), {(one.topic, one.partition): one.start for one in found}
     for topic, partition, offset in _spread(found):
         record = await scan.one(topic, partition, offset)
-        interaction = None if record is None else native.interaction_of(record)
+        interaction = None if record is None else formats.interaction_of(record)
         is_too_old = interaction is not None and interaction.event_time.timestamp() < oldest
         if offset >= starts[topic, partition]:
             ages.append(is_too_old)

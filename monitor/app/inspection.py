@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from monitor.app.connections import connection, output_connection
+from monitor.app.formats import topic_formats
 from monitor.app.policies import (
     by_application,
     ingest_filter,
@@ -16,6 +17,7 @@ from monitor.app.policies import (
 )
 from monitor.app.start import oldest_judged
 from monitor.config import JudgeSettings, Settings
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
@@ -40,6 +42,7 @@ class InputRules(NamedTuple):
     oldest: Callable[[float], float]
     segments: Callable[[Interaction], tuple[str, ...]]
     redactor: Redactor
+    formats: TopicFormats
 
 
 def input_rules(settings: Settings) -> InputRules:
@@ -56,6 +59,7 @@ def input_rules(settings: Settings) -> InputRules:
         segment_attributes(settings),
         # Its counts are nobody's.
         Redactor(redaction_rules(settings)),
+        topic_formats(settings),
     )
 
 
@@ -102,6 +106,7 @@ class TrafficAccess(NamedTuple):
     """
 
     interactions: tuple[str, ...]
+    formats: TopicFormats
     let_through: Filter
     judge: DryRunJudge | None
     inputs: Connection
@@ -113,6 +118,7 @@ def traffic_access(settings: Settings, health: Health, limit_s: float) -> Traffi
     """The access of these settings."""
     return TrafficAccess(
         settings.kafka.topics.interactions,
+        topic_formats(settings),
         ingest_filter(settings),
         None if settings.judge.kind == "offline" else dry_run_judge(settings.judge),
         connection(settings),

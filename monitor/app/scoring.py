@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from monitor import __version__
+from monitor.app.formats import topic_formats
 from monitor.app.policies import ConfiguredJudge, traffic
 from monitor.config import Settings
 from monitor.control.pauses import Pauses
@@ -64,4 +65,5 @@ def build_scorer(
         pauses,
         threads,
         broker_time=broker_time,
+        formats=topic_formats(settings),
     )

@@ -16,6 +16,7 @@ from monitor.cli import (
     demo,
     doctor,
     evaluate,
+    ingest,
     judge_check,
     pauses,
     plan,
@@ -39,6 +40,7 @@ app.add_typer(audits.app, name="audit")
 app.add_typer(baselines.app, name="baseline")
 app.add_typer(configuration.app, name="config")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 roles.register(app)
 status.register(app)

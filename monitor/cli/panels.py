@@ -13,7 +13,7 @@ PANELS: Final = {
     "Look": ("status", "worst", "show", "why", "alarms", "report", "doctor"),
     "Decide": ("pause", "resume", "baseline", "audit", "dead-letters", "plan"),
     "Evaluate": ("evaluate", "judge-check"),
-    "Set up": ("config", "rules", "traffic", "version"),
+    "Set up": ("ingest", "config", "rules", "traffic", "version"),
 }
 
 

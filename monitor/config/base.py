@@ -6,6 +6,7 @@ import json
 import re
 from typing import Annotated, Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -112,6 +113,20 @@ _MASK = "**********"
 Url = Annotated[
     str, AfterValidator(address), PlainSerializer(masked, return_type=str, when_used="json")
 ]
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, ValueError):  # not found, a directory, no name at all
+        raise ValueError(
+            f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
+            "system knows only UTC: pip install tzdata)"
+        ) from None
+    return name
+
+
+TimeZone = Annotated[str, AfterValidator(_zone)]
 
 
 def _attributes(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -29,8 +29,13 @@ def paths(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple
 
 def listed(field: FieldInfo) -> type[Section] | None:
     """The section that a field holds a list of; None for any other field."""
-    first = next(iter(get_args(field.annotation)), None)
-    return first if isinstance(first, type) and issubclass(first, Section) else None
+    if get_origin(field.annotation) is not tuple:
+        return None
+    return _section(get_args(field.annotation)[0])
+
+
+def _section(found: Any) -> type[Section] | None:
+    return found if isinstance(found, type) and issubclass(found, Section) else None
 
 
 def explained(error: ValidationError) -> str:
@@ -101,8 +106,11 @@ def _place(loc: Sequence[str | int]) -> tuple[type[BaseModel] | None, FieldInfo 
 
 
 def _inner(field: FieldInfo) -> type[Section] | None:
-    whole = field.annotation
-    return whole if isinstance(whole, type) and issubclass(whole, Section) else listed(field)
+    """The section that a field is, may be, or holds a list of."""
+    may_be = next(
+        filter(None, map(_section, (field.annotation, *get_args(field.annotation)))), None
+    )
+    return may_be or listed(field)
 
 
 def _shown(loc: Sequence[str | int], value: Any) -> str:

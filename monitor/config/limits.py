@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
-from monitor.config.base import Section, mapping, seconds
+from monitor.config.base import Section, TimeZone, mapping, seconds
 
 
 class BudgetSettings(Section):
     """What ``limits.usd_per_day`` means by a day."""
 
-    timezone: str = Field("UTC", description="time zone of the day, like Europe/Berlin")
-
-    @field_validator("timezone")
-    @classmethod
-    def _exists(cls, name: str) -> str:
-        try:
-            ZoneInfo(name)
-        except (KeyError, OSError, ValueError):  # not found, a directory, no name at all
-            raise ValueError(
-                f"found {name!r}, expected a time zone like UTC or Europe/Berlin (where this "
-                "system knows only UTC: pip install tzdata)"
-            ) from None
-        return name
+    timezone: TimeZone = Field("UTC", description="time zone of the day, like Europe/Berlin")
 
 
 class LimitsRedis(Section):

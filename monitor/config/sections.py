@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -22,6 +22,7 @@ from monitor.config.auditing import Audit
 from monitor.config.base import Fraction, Section, Texts, items, seconds
 from monitor.config.judging import JudgeSettings, Sampling
 from monitor.config.limits import BudgetSettings, LimitSettings
+from monitor.config.mapping import FittingMapping, LogFormatName, LogSource, with_topics_of_sources
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
 from monitor.config.rules import Rules
@@ -110,7 +111,20 @@ class CircuitSettings(Section):
 class Ingest(Section):
     """How interactions are read."""
 
-    format: Literal["native"] = Field("native", description="format of the logged interactions")
+    format: LogFormatName = Field(
+        "native",
+        description="format of the logged interactions; json: of another shape, by mapping",
+    )
+    mapping: FittingMapping = Field(
+        None,
+        description="where the fields of an interaction stand in JSON of another shape: {field: "
+        "JMESPath or module:function, field?: … that may be absent}",
+    )
+    sources: Annotated[tuple[LogSource, ...], BeforeValidator(items)] = Field(
+        (),
+        description="topics of different shapes: a list of {topic, format, mapping}; they are read"
+        " beside kafka.topics.interactions, where that is set",
+    )
     include: Rules = Field(
         (),
         description="rules {attribute: PATH, equals | in | exists | regex: …}: only interactions "
@@ -151,6 +165,13 @@ class Ingest(Section):
         "and the horizon are not sampled (too_old)",
     )
     circuit: CircuitSettings = CircuitSettings()
+
+    @model_validator(mode="after")
+    def _names_sources_once(self) -> Self:
+        topics = [source.topic for source in self.sources]
+        if twice := [topic for topic in topics if topics.count(topic) > 1]:
+            raise ValueError(f"sources: topic {twice[0]!r} stands there twice, expected once")
+        return self
 
     @field_validator("behind_after")
     @classmethod
@@ -231,6 +252,11 @@ class Settings(Section):
     )
 
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_its_sources(cls, tree: Any) -> Any:
+        return with_topics_of_sources(tree)
 
     def secret_file(self, path: str) -> Path | None:
         """The file that gave the setting with this dotted path; None when another source did."""

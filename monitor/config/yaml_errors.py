@@ -20,6 +20,7 @@ _REASONS: Final = (
     ("undefined alias|alphabetic or numeric", "* or & begins an alias; put the text in quotes"),
     ("constructor for the tag|tag", "! begins a tag; put the text in quotes"),
     ("unexpected end of stream", "a quote is not closed; look at the lines above"),
+    (r"got '\?'", "a ? within brackets; put the name in quotes, or each name on a line of its own"),
     ("expected ',' or", "a bracket is not closed, or a comma is missing"),
     ("expected <block end>|expected <document start>", "the indentation or the quotes are wrong"),
     ("sequence entries are not allowed|block (sequence|mapping)", "the indentation is wrong"),

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 from monitor.sampling.hashing import Sampler
@@ -84,6 +84,7 @@ class Digest:
     is_too_large: Callable[[Interaction], bool] = lambda _: False
     segment_by: Callable[[Interaction], Sequence[str]] = lambda _: ()
     redacted: Callable[[MessageRejected], MessageRejected] = lambda error: error
+    formats: TopicFormats = NATIVE
     records: int = 0
     tombstones: int = 0
     decoded: int = 0
@@ -118,7 +119,8 @@ class Digest:
         source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
         newest_ms = self.now_ms + int(NEWEST.total_seconds() * 1000)
         try:
-            found = native.decode(record.value, source, min(record.timestamp, newest_ms))
+            read = self.formats.of(record.topic).decode
+            found = read(record.value, source, min(record.timestamp, newest_ms))
         except MessageRejected as error:
             self._note_error(error)
             return

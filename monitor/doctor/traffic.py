@@ -43,6 +43,7 @@ async def examine(
         rules.segments,
         # Names of fields are shown, and people use the oddest keys.
         rules.redactor.message,
+        rules.formats,
     )
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):

@@ -9,7 +9,6 @@ the function is part of the judge's version.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -28,6 +27,7 @@ from monitor.judge.pipeline.prompts import Prompts
 from monitor.judge.ports import CallObserver, Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
+from monitor.runtime.functions import named
 from monitor.runtime.logs import logger
 from monitor.runtime.threads import Threads
 
@@ -189,19 +189,7 @@ def _wrong(probabilities: Sequence[float], pairs: int) -> str | None:
 
 def _found(path: str) -> Verify:
     """The function; raises ``ConfigurationError`` that says how far the path leads."""
-    where, _, name = path.partition(":")
     try:
-        found: Any = importlib.import_module(where)
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(
-            f"judge.verifier: {where} cannot be imported ({type(error).__name__}: {error}); it "
-            "must be installed, or its folder be on PYTHONPATH"
-        ) from error
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise ConfigurationError(f"judge.verifier: {where} has no {name}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise ConfigurationError(f"judge.verifier: {path} is no function")
-    verify: Verify = found
-    return verify
+        return named(path)
+    except ValueError as error:
+        raise ConfigurationError(f"judge.verifier: {error}") from error

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from monitor.app.inspection import LookupAccess
+from monitor.app.inspection import InputRules, LookupAccess
 from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import headers
 from monitor.ingest.dead_letters.listing import row
-from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
@@ -52,8 +52,9 @@ async def findings(
     Raises ``DependencyRefused`` when a topic may not be read, or not in time.
     """
     found = await scores_of(access, interaction_id, application, since)
-    inputs = await _Inputs(access, interaction_id, now).found(since)
-    dead_letters = await _dead_letters(access, interaction_id, inputs)
+    rules = access.rules()
+    inputs = await _Inputs(access, rules, interaction_id, now).found(since)
+    dead_letters = await _dead_letters(access, rules.formats, interaction_id, inputs)
     slot = None if found else await _slot_of(access, inputs)
     return LookupFindings(
         interaction_id,
@@ -71,12 +72,10 @@ class _Inputs:
     """Looks through the input topics for an id, or for the place that it names."""
 
     access: LookupAccess
+    rules: InputRules
     interaction_id: str
     now: float
     _copies: dict[tuple[Partition, bytes], int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._rules = self.access.rules()
 
     async def found(self, since: float) -> list[PlacedInput]:
         async with scanned(self.access, self.access.inputs) as scan:
@@ -97,7 +96,7 @@ class _Inputs:
             async for record in scan.records(topic, start_ms=int(since * 1000))
             if record.value is not None
             and any(each in record.value for each in asked)
-            and self._has_id(record.value)
+            and _has_id(self._format(record), record.value, self.interaction_id)
         ]
 
     def _place(self) -> tuple[str, int, int] | None:
@@ -107,13 +106,13 @@ class _Inputs:
     def _may_be(self, record: KafkaRecord, place: tuple[str, int, int]) -> bool:
         """Whether the record there has no id of its own, or cannot be read."""
         try:
-            logged = native.logged_id(record.value or b"")
+            logged = self._format(record).logged_id(record.value or b"")
         except ValueError:
             return True
         return logged in (None, "/".join(map(str, place)))
 
-    def _has_id(self, value: bytes) -> bool:
-        return _has_id(value, self.interaction_id)
+    def _format(self, record: KafkaRecord) -> LogFormat:
+        return self.rules.formats.of(record.topic)
 
     def _placed(self, record: KafkaRecord, committed: dict[Partition, int]) -> PlacedInput:
         origin, is_redriven = headers.place_of(record)
@@ -128,12 +127,13 @@ class _Inputs:
             committed=committed.get(partition),
         )
         try:
-            decoded = native.decode(record.value or b"", source, max(0, record.timestamp))
+            read = self._format(record).decode
+            decoded = read(record.value or b"", source, max(0, record.timestamp))
         except MessageRejected as error:
             # What is wrong may quote a name that is to be hidden.
-            told = self._rules.redactor.message(error)
+            told = self.rules.redactor.message(error)
             return found._replace(error=str(told), cause=f"{told.stage}/{told.cause}")
-        oldest, happened = self._rules.oldest, decoded.interaction.event_time.timestamp()
+        oldest, happened = self.rules.oldest, decoded.interaction.event_time.timestamp()
         found = found._replace(
             was_too_old=not is_redriven and happened < oldest(found.timestamp),
             is_too_old=not is_redriven and happened < oldest(self.now),
@@ -143,7 +143,7 @@ class _Inputs:
     def _sampled(
         self, record: KafkaRecord, found: PlacedInput, interaction: Interaction
     ) -> PlacedInput:
-        sampler = self._rules.sampler(interaction)
+        sampler = self.rules.sampler(interaction)
         key = sampler.record_key(record.key, record.headers)
         partition = Partition(record.topic, record.partition)
         first = self._copies.setdefault((partition, digest_of(record)), record.offset)
@@ -152,15 +152,15 @@ class _Inputs:
             hash_value=unit_hash(interaction.interaction_id.encode() if key is None else key),
             has_key=key is not None or sampler.needs_decoding,
             rate=sampler.rate,
-            held_back=self._rules.let_through.against(interaction),
+            held_back=self.rules.let_through.against(interaction),
             is_copy=first < record.offset,
         )
 
 
-def _has_id(value: bytes, interaction_id: str) -> bool:
+def _has_id(log_format: LogFormat, value: bytes, interaction_id: str) -> bool:
     """Whether a logged record is of this id; of one that is no JSON, whether it names it."""
     try:
-        return native.logged_id(value) == interaction_id
+        return log_format.logged_id(value) == interaction_id
     except ValueError:
         return any(b'"%b"' % each in value for each in spellings(interaction_id))
 
@@ -175,7 +175,7 @@ async def _committed(access: LookupAccess) -> dict[Partition, int]:
 
 
 async def _dead_letters(
-    access: LookupAccess, interaction_id: str, inputs: Sequence[PlacedInput]
+    access: LookupAccess, formats: TopicFormats, interaction_id: str, inputs: Sequence[PlacedInput]
 ) -> list[dict[str, Any]]:
     """Its dead letters: of the places where it was logged, or with its id in key or value."""
     topic, key = access.dead_letters, interaction_id.encode()
@@ -189,7 +189,8 @@ async def _dead_letters(
             if dead_letter is None:
                 continue
             is_its = dead_letter.history.origin[:3] in places or record.key == key
-            if is_its or _has_id(record.value or b"", interaction_id):
+            log_format = formats.of(dead_letter.history.origin.topic)
+            if is_its or _has_id(log_format, record.value or b"", interaction_id):
                 found.append(row(record, dead_letter))
     return sorted(found, key=lambda each: (each["attempts"], each["offset"]))
 

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from monitor.app.inspection import TrafficAccess
 from monitor.errors import TooLarge
-from monitor.ingest.formats import native
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
 from monitor.plan.plan import Takes
@@ -61,7 +60,9 @@ async def _read(access: TrafficAccess, now: float, minutes: float) -> Thinned:
     try:
         for topic in access.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):
-                found = native.interaction_of(record) if record.timestamp >= start_ms else None
+                found = (
+                    access.formats.interaction_of(record) if record.timestamp >= start_ms else None
+                )
                 if found is not None and access.let_through.against(found) is None:
                     seen.add(found)
     finally:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from monitor.ingest import headers
-from monitor.ingest.formats.native import logged_id
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.sampling.hashing import MultiPrefilter, Sampler, threshold
 
@@ -27,7 +27,7 @@ class Prefiltered(NamedTuple):
 Prefilter = Callable[[Sequence[KafkaRecord]], Prefiltered]
 
 
-def prefilter_for(samplers: Collection[Sampler]) -> Prefilter:
+def prefilter_for(samplers: Collection[Sampler], formats: TopicFormats = NATIVE) -> Prefilter:
     """Drops what none of the samplers takes; those that hash the same key are nested.
 
     Tombstones and records whose id cannot be read are left: their ending is not about sampling.
@@ -44,8 +44,8 @@ def prefilter_for(samplers: Collection[Sampler]) -> Prefilter:
         return partial(_prefiltered_by_any, MultiPrefilter(samplers))
     sampler = Sampler(rate, keys.pop())
     if sampler.needs_decoding:
-        return lambda records: _prefiltered_by_id(records, sampler.rate)
-    return lambda records: _prefiltered_by_key(records, sampler)
+        return lambda records: _prefiltered_by_id(records, sampler.rate, formats)
+    return lambda records: _prefiltered_by_key(records, sampler, formats)
 
 
 def _prefiltered_by_any(prefilter: MultiPrefilter, records: Sequence[KafkaRecord]) -> Prefiltered:
@@ -55,12 +55,16 @@ def _prefiltered_by_any(prefilter: MultiPrefilter, records: Sequence[KafkaRecord
     )
 
 
-def _prefiltered_by_id(records: Sequence[KafkaRecord], rate: float) -> Prefiltered:
-    left = _taken_by_id(records, rate)
+def _prefiltered_by_id(
+    records: Sequence[KafkaRecord], rate: float, formats: TopicFormats
+) -> Prefiltered:
+    left = _taken_by_id(records, rate, formats)
     return Prefiltered(left, len(records) - len(left))
 
 
-def _prefiltered_by_key(records: Sequence[KafkaRecord], sampler: Sampler) -> Prefiltered:
+def _prefiltered_by_key(
+    records: Sequence[KafkaRecord], sampler: Sampler, formats: TopicFormats
+) -> Prefiltered:
     below, key_of = threshold(sampler.rate), sampler.record_key
     if sampler.key == "record_key":  # the loop that has to be fast
         left = [
@@ -79,16 +83,19 @@ def _prefiltered_by_key(records: Sequence[KafkaRecord], sampler: Sampler) -> Pre
     keyless = [record for record in left if not key_of(record.key, record.headers)]
     if not keyless:
         return Prefiltered(left)
-    taken = {record.offset for record in _taken_by_id(keyless, sampler.rate)}
+    taken = {record.offset for record in _taken_by_id(keyless, sampler.rate, formats)}
     dropped = {record.offset for record in keyless} - taken
     return Prefiltered([record for record in left if record.offset not in dropped], len(dropped))
 
 
-def _taken_by_id(records: Sequence[KafkaRecord], rate: float) -> list[KafkaRecord]:
+def _taken_by_id(
+    records: Sequence[KafkaRecord], rate: float, formats: TopicFormats
+) -> list[KafkaRecord]:
     below, left = threshold(rate), []
     for record in records:
         try:
             # A record without an id is named by where it stood first, as in decoding.
+            logged_id = formats.of(record.topic).logged_id
             name = logged_id(record.value or b"") or str(headers.origin_of(record))
         except ValueError:
             left.append(record)

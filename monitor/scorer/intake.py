@@ -17,7 +17,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest import headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
@@ -107,7 +107,9 @@ class Intake:
         slot_buffer: SlotBuffer[Member] | None = None,
         broker_time: Callable[[], float] | None = None,
         copies: Copies | None = None,
+        formats: TopicFormats = NATIVE,
     ) -> None:
+        self._formats = formats
         self._broker_time = broker_time or clock
         self._policies, self._ledger = policies, ledger
         self._look_at_the_clock()
@@ -115,7 +117,7 @@ class Intake:
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
         self._slot_buffer = slot_buffer
         self._copies = copies or Copies(time.monotonic)
-        self._prefilter = prefilter_for(policies.prefilter.samplers)
+        self._prefilter = prefilter_for(policies.prefilter.samplers, formats)
 
     def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
         """What may be judged of a batch; the rest is counted, and has ended."""
@@ -153,7 +155,8 @@ class Intake:
     def _prefilter_at(self, share: float) -> Prefilter:
         if share == 1.0:
             return self._prefilter
-        return prefilter_for([one.at(share) for one in self._policies.prefilter.samplers])
+        samplers = [one.at(share) for one in self._policies.prefilter.samplers]
+        return prefilter_for(samplers, self._formats)
 
     def _prefiltered(
         self, batch: Sequence[KafkaRecord], share: float = 1.0
@@ -234,7 +237,8 @@ class Intake:
             newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)
             # And it may set none, which Kafka gives as -1: then it is as old as its reading.
             broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._now * 1000)
-            decoded = native.decode(value, source, min(broker_ms, newest_ms))
+            read = self._formats.of(record.topic).decode
+            decoded = read(value, source, min(broker_ms, newest_ms))
         except MessageRejected:
             raise
         except Exception as error:

@@ -17,7 +17,7 @@ from typing import Any
 from monitor.control.pauses import Pauses
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
@@ -72,8 +72,9 @@ class Scorer:
         pauses: Pauses | None = None,
         threads: Threads | None = None,
         broker_time: Callable[[], float] | None = None,
+        formats: TopicFormats = NATIVE,
     ) -> None:
-        self._settings = settings
+        self._settings, self._formats = settings, formats
         self._producer, self._dead_letters = producer, dead_letters
         self._telemetry, self._clock = telemetry, clock
         self._redactor = redactor or Redactor(None)
@@ -88,6 +89,7 @@ class Scorer:
             pauses or Pauses(),
             None if slots is None else slots.slot_buffer,
             broker_time,
+            formats=formats,
         )
         self._slots: SlotWorker | None = None
         if slots is not None:
@@ -167,7 +169,7 @@ class Scorer:
         # It may name an unknown field, and people use the oddest keys.
         error = self._redactor.message(error)
         where = f"{record.topic}/{record.partition}/{record.offset}"
-        unread = not native.has_readable_id(record.value or b"")
+        unread = not self._formats.has_readable_id(record.topic, record.value or b"")
         self._dead_letters.gate.failed(error.cause, unread=unread)
         return Work(record, partial(self._buried, record, where, error), self.works)
 

@@ -165,7 +165,7 @@ class DeadLetterGate:
         why = (
             f"{failed} of the last {seen} records became dead letters, most of them "
             f"{self.circuit.cause}: reading pauses, and a few are tried now and then. "
-            "Check kafka.topics.interactions, ingest.format, and the latest deployment"
+            "Check kafka.topics.interactions, the settings of ingest, and the latest deployment"
         )
         self._health.waits(CIRCUIT, why)
         logger().error("dead_letter_circuit_open", reason=self.circuit.cause, hint=why)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -48,20 +49,44 @@ def listed(names: Iterable[str], number: int) -> str:
     return "no field" if not more else f"{more} field{'s' * (more > 1)}"
 
 
-def rejected(error: ValidationError, value: bytes) -> MessageRejected:
-    """The error of a record with this value; all fields that are missing stand in it."""
+def rejected(
+    error: ValidationError, value: bytes, places: Mapping[str, str] = MappingProxyType({})
+) -> MessageRejected:
+    """The error of a record with this value; all fields that are missing stand in it.
+
+    ``places`` tells where fields were looked for that have other names in the log.
+    """
     errors = error.errors(include_url=False)
     first = errors[0]
     if first["type"] == "json_invalid":
-        return MessageRejected(_not_json(first["msg"], value), stage="decode", cause="invalid_json")
+        return not_json(first["msg"], value)
     if not first["loc"]:
-        said = f"record: {_not_an_object(first['input'])}"
-        return MessageRejected(said, stage="decode", cause="not_an_object")
+        return not_an_object(first["input"])
     if first["type"] == "missing":
-        cause, said = "missing_field", _missing(errors)
-    else:
-        cause, said = "wrong_value", _wrong(errors)
-    return MessageRejected(said, stage="validate", cause=cause)
+        return missing_field(_missing(errors))
+    return MessageRejected(_wrong(errors, places), stage="validate", cause="wrong_value")
+
+
+def missing_field(said: str) -> MessageRejected:
+    """The error of a field that is not there."""
+    return MessageRejected(said, stage="validate", cause="missing_field")
+
+
+def wrong_value(path: str, found: Any, expected: str) -> MessageRejected:
+    """The error of a field that is not what was expected."""
+    said = f"{path}: found {described(found)}, expected {expected}"
+    return MessageRejected(said, stage="validate", cause="wrong_value")
+
+
+def not_json(why: str, value: bytes) -> MessageRejected:
+    """The error of a value that no JSON can be read from; ``why`` as the parser says it."""
+    return MessageRejected(_not_json(why, value), stage="decode", cause="invalid_json")
+
+
+def not_an_object(found: Any) -> MessageRejected:
+    """The error of JSON that is something else than one object."""
+    said = f"record: {_not_an_object(found)}"
+    return MessageRejected(said, stage="decode", cause="not_an_object")
 
 
 def _not_json(message: str, value: bytes) -> str:
@@ -96,10 +121,12 @@ def _missing(errors: Sequence[Any]) -> str:
     )
 
 
-def _wrong(errors: Sequence[Any]) -> str:
+def _wrong(errors: Sequence[Any], places: Mapping[str, str]) -> str:
     first = errors[0]
     expected = first["msg"].removeprefix("Input should be ")
-    said = f"{_path(first['loc'])}: found {described(first['input'])}, expected {expected}"
+    place = places.get(str(first["loc"][0]))
+    path = _path(first["loc"]) + (f" ({place})" if place else "")
+    said = f"{path}: found {described(first['input'])}, expected {expected}"
     if absent := _all_missing(errors):
         said += f"; missing: {', '.join(absent)}"
     return said

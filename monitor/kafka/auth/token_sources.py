@@ -21,6 +21,7 @@ import aiohttp
 
 from monitor.errors import ConfigurationError
 from monitor.kafka.auth.oauth import Token, TokenRefused, TokenUnavailable
+from monitor.runtime.functions import named
 
 FetchToken = Callable[[], Awaitable[Token]]
 _MSK_SIGNER = "aws_msk_iam_sasl_signer"
@@ -164,15 +165,11 @@ def imported(source: str) -> FetchToken:
 
 
 def _function(source: str) -> Callable[[], Any]:
-    module, _, name = source.partition(":")
     try:
-        found: object = getattr(importlib.import_module(module), name, None)
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"sasl_oauth: cannot import {module} ({message})") from error
-    if not callable(found):
-        raise ConfigurationError(f"sasl_oauth: {module} has no function {name}")
-    return found
+        function: Callable[[], Any] = named(source)
+    except ValueError as error:
+        raise ConfigurationError(f"sasl_oauth: {error}") from error
+    return function
 
 
 def _own_token(source: str, found: Any) -> Token:

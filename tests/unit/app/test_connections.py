@@ -72,8 +72,8 @@ def test_a_secret_from_a_file_is_read_again(section: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("nowhere_at_all:token", "kafka_output.sasl_oauth: cannot import nowhere_at_all"),
-        ("json:token", "kafka_output.sasl_oauth: json has no function token"),
+        ("nowhere_at_all:token", "kafka_output.sasl_oauth: nowhere_at_all cannot be imported"),
+        ("json:token", "kafka_output.sasl_oauth: json has no token"),
     ],
 )
 def test_a_source_of_tokens_that_is_not_there_is_a_wrong_setting(source: str, said: str) -> None:

@@ -135,8 +135,8 @@ def test_no_key_is_overlooked(tmp_path: Path) -> None:
             "judge.usd_per_day: unknown setting, did you mean limits.usd_per_day?",
         ),
         (
-            "ingest.mapping",
-            "ingest.mapping: unknown setting; rag-monitor config reference lists them all",
+            "ingest.quux",
+            "ingest.quux: unknown setting; rag-monitor config reference lists them all",
         ),
     ],
 )

@@ -1,0 +1,97 @@
+"""Settings → which format the records of each topic have."""
+
+from __future__ import annotations
+
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from monitor.config import Settings
+from monitor.config.mapping import (
+    FUNCTION,
+    KNOWN_ATTRIBUTES,
+    OPTIONAL,
+    REST,
+    LogFormatName,
+    LogMapping,
+    PassageMapping,
+)
+from monitor.errors import ConfigurationError
+from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.mapped import MappedJson
+from monitor.ingest.formats.mapping import PassagePlaces, Place, RecordMapping
+from monitor.ingest.formats.reshaping import Reshaping, Step
+from monitor.runtime.expressions import Expression
+from monitor.runtime.functions import named
+
+_TEXTS = ("user_input", "response", "reference")
+_RECORD = "@"
+
+
+def topic_formats(settings: Settings) -> TopicFormats:
+    """The formats; raises ``ConfigurationError`` for a function that is not there."""
+    ingest = settings.ingest
+    return TopicFormats(
+        log_format(ingest.format, ingest.mapping, "ingest.mapping"),
+        {
+            source.topic: log_format(source.format, source.mapping, f"ingest.sources.{n}.mapping")
+            for n, source in enumerate(ingest.sources)
+        },
+    )
+
+
+def log_format(name: LogFormatName, mapping: LogMapping | None, path: str) -> LogFormat:
+    """One format; ``path`` is where the mapping was set."""
+    if mapping is None:
+        assert name == "native", "the settings say otherwise"
+        return native
+    return MappedJson(_record_mapping(mapping, path))
+
+
+def _record_mapping(mapping: LogMapping, path: str) -> RecordMapping:
+    place = partial(_place, path=path)
+    attributes = {name: getattr(mapping, name) for name in KNOWN_ATTRIBUTES} | {
+        name: text for name, text in mapping.attributes.items() if name != REST
+    }
+    whole = mapping.attributes.get(REST)
+    return RecordMapping(
+        texts={name: place(getattr(mapping, name)) for name in _TEXTS if getattr(mapping, name)},
+        passages=_passage_places(mapping.retrieved_contexts, path),
+        interaction_id=_place_if(mapping.interaction_id, path),
+        timestamp=_place_if(mapping.timestamp, path),
+        application=_place_if(mapping.application, path),
+        attributes={name: place(text) for name, text in attributes.items() if text},
+        objects=() if whole in (None, REST) else (place(whole),),
+        rest=whole == REST,
+        reshaping=Reshaping(
+            tuple(map(_step, mapping.parse)),
+            None if mapping.unflatten is None else _step(mapping.unflatten),
+        ),
+        zone=None if mapping.timezone is None else ZoneInfo(mapping.timezone),
+    )
+
+
+def _passage_places(mapping: PassageMapping, path: str) -> PassagePlaces:
+    inner = ("text", "id", "score", "relevant")
+    places = {name: _place_if(getattr(mapping, name), path) for name in inner}
+    return PassagePlaces(_place(mapping.from_, path), **places)
+
+
+def _place_if(text: str | None, path: str) -> Place | None:
+    return None if text is None else _place(text, path)
+
+
+def _place(text: str, path: str) -> Place:
+    bare = text.removesuffix(OPTIONAL)
+    is_optional = bare != text
+    if not FUNCTION.fullmatch(bare):
+        return Place(bare, Expression(bare), is_optional)
+    try:
+        return Place(bare, named(bare), is_optional)
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+
+
+def _step(text: str) -> Step:
+    bare = text.removesuffix(OPTIONAL)
+    return Step(() if bare == _RECORD else tuple(bare.split(".")), bare != text)

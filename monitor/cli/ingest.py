@@ -1,0 +1,173 @@
+"""``ingest try | guess``: a log that is not ours, looked at before anything is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, settings_of
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
+    from monitor.kafka.record import KafkaRecord
+    from monitor.onboarding.recognition import Recognised
+    from monitor.onboarding.trial import TrialRules
+
+app = typer.Typer(help="Look at a log of another shape, and map it.", no_args_is_help=True)
+
+LogFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="JSONL, JSON list, CSV or Parquet; - is stdin."),
+]
+OfTopic = Annotated[
+    str | None,
+    typer.Option("--topic", help="Of this topic; default: the first of kafka.topics.interactions."),
+]
+ReadingLimit = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading.")]
+#: As many records as a guess is made of.
+_MOST_GUESSED = 200
+
+
+@app.command("try")
+def try_(
+    file: LogFile = None,
+    topic: OfTopic = None,
+    most: Annotated[int, typer.Option("-n", "--max", min=1, help="At most so many.")] = 20,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    json: AsJson = False,
+    limit: ReadingLimit = 30.0,
+) -> None:
+    """Show what the newest records of a topic become.
+
+    Each as an interaction, or what is wrong with it; whether it would be judged, and
+    which metrics it can have. Then all together. Texts are redacted as on score
+    records. Judges nothing, commits nothing.
+
+    Exit code 1 when no record can be read.
+    """
+    from monitor.onboarding.trial import TrialSummary, as_json, lines, summary_lines, tried
+    from monitor.runtime.visible import json_text, visible
+
+    settings, now = _settings(config, set_), _now()
+    name, records = _records(settings, file, topic, most, limit)
+    rules, summary = _trial_rules(settings, name, now, of_file=file is not None), TrialSummary()
+    found = [tried(record, rules, int(now * 1000)) for record in records]
+    for each in found:
+        summary.add(each)
+    if json:
+        whole = {"summary": summary.as_json(), "records": list(map(as_json, found))}
+        print_report(json_text(whole, indent=2))
+    else:
+        shown = [row for number, each in enumerate(found, 1) for row in lines(number, each)]
+        print_report("\n".join(visible(row) for row in (*shown, "", *summary_lines(summary))))
+    if not summary.readable:
+        said = "rag-monitor ingest guess looks for a mapping" if records else "it is empty"
+        typer.echo(f"nothing of {file or name} can be read as an interaction: {said}", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def guess(
+    file: LogFile = None,
+    topic: OfTopic = None,
+    config: ConfigFile = None,
+    set_: Overrides = None,
+    limit: ReadingLimit = 30.0,
+) -> None:
+    """Guess the mapping of a log, as a monitor.yaml.
+
+    Looks at up to 200 of the newest records: format, names of fields, and what stands
+    in them. What it does not find stands there as a line to fill in.
+
+    Exit code 1 when there is no line to begin with.
+    """
+    from monitor.onboarding.recognition import recognised
+    from monitor.runtime.visible import visible
+
+    settings = _settings(config, set_)
+    name, records = _records(settings, file, topic, _MOST_GUESSED, limit)
+    found = recognised(record.value for record in records)
+    text, notes = _proposed(settings, found, name)
+    if text:
+        print_report(text.rstrip("\n"))
+    for note in notes:
+        typer.echo(visible(note), err=True)
+    if not text:
+        raise typer.Exit(1)
+
+
+def _proposed(settings: Settings, found: Recognised, name: str) -> tuple[str, list[str]]:
+    """A file (empty: none), and what is to be said about it."""
+    from monitor.app.inspection import input_rules
+    from monitor.onboarding.guess import guessed
+    from monitor.onboarding.proposal import proposal
+    from monitor.onboarding.shapes import viewed
+
+    notes = [f"{n} of {found.records} records: {what}" for what, n in found.others.most_common()]
+    if found.is_native:
+        said = f"{found.native} of {found.records} records are in the native format: no mapping"
+        return f"kafka:\n  topics:\n    interactions: {name}\n", [f"{said} is needed", *notes]
+    if found.is_otlp:
+        said = f"{found.otlp} of {found.records} records are spans (OTLP), which cannot be mapped"
+        return "", [said]
+    if not found.objects:
+        said = "is empty" if not found.records else "holds no JSON objects"
+        return "", [*notes, f"{name} {said}: there is nothing to map"]
+    guess = guessed(viewed(found.objects))
+    text = proposal(guess, name, input_rules(settings).redactor.text)
+    if guess.missing:
+        notes.append(f"not found: {', '.join(guess.missing)}; fill in these lines")
+    return text, notes
+
+
+def _settings(config: Path | None, overrides: list[str] | None) -> Settings:
+    from monitor.runtime import logs
+
+    settings = settings_of(config, overrides)
+    logs.configure_command(settings.log.format)
+    return settings
+
+
+def _now() -> float:
+    import time
+
+    return time.time()
+
+
+def _records(
+    settings: Settings, file: Path | None, topic: str | None, most: int, limit_s: float
+) -> tuple[str, list[KafkaRecord]]:
+    """The records, and the topic whose format they have."""
+    import asyncio
+
+    from monitor.app.connections import connection
+    from monitor.onboarding import sources
+
+    name = topic or settings.kafka.topics.interactions[0]
+    if file is not None:
+        return name, sources.rows(file, most, int(_now() * 1000))
+    return name, asyncio.run(sources.newest(connection(settings), name, most, limit_s))
+
+
+def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -> TrialRules:
+    from collections import Counter
+
+    from monitor.app.inspection import input_rules
+    from monitor.app.policies import redaction_rules
+    from monitor.ingest.formats.by_topic import TopicFormats
+    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.onboarding.trial import TrialRules
+
+    rules, counts = input_rules(settings), Counter[str]()
+    return TrialRules(
+        TopicFormats(rules.formats.of(topic)),
+        rules.sampler,
+        rules.let_through,
+        rules.oldest(now),
+        Redactor(redaction_rules(settings), lambda kind: counts.update([kind])),
+        counts,
+        of_file,
+    )

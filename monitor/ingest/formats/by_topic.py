@@ -1,0 +1,65 @@
+"""Which format the records of a topic have: what reads topics asks here, and names no format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from monitor.errors import MessageRejected
+from monitor.ingest.formats import native
+from monitor.ingest.formats.logged import Decoded
+from monitor.kafka.record import KafkaRecord
+from monitor.records import Interaction, Source
+
+
+class LogFormat(Protocol):
+    """What turns the bytes of a record into an interaction."""
+
+    def decode(
+        self, value: bytes, source: Source, broker_ms: int, *, of_file: bool = False
+    ) -> Decoded:
+        """The interaction; ``broker_ms`` is the record's time in epoch milliseconds.
+
+        In a file (``of_file``), which has no broker, any time stands that is one. Raises
+        ``MessageRejected``.
+        """
+
+    def logged_id(self, value: bytes) -> str | None:
+        """The id, with as little work as possible; None: it has none.
+
+        Raises ``ValueError`` where it cannot be read.
+        """
+
+
+class TopicFormats(NamedTuple):
+    """Those that differ by topic, and that of all others."""
+
+    otherwise: LogFormat = native
+    by_topic: Mapping[str, LogFormat] = {}
+
+    def of(self, topic: str) -> LogFormat:
+        """The format of a topic."""
+        return self.by_topic.get(topic, self.otherwise)
+
+    def interaction_of(self, record: KafkaRecord) -> Interaction | None:
+        """What a record of live traffic holds, by its own time; None if that is no interaction."""
+        if record.value is None:
+            return None
+        source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
+        try:
+            found = self.of(record.topic).decode(record.value, source, record.timestamp)
+        except MessageRejected:
+            return None
+        return found.interaction
+
+    def has_readable_id(self, topic: str, value: bytes) -> bool:
+        """Whether an id is found, or that there is none: sampling sees such a record."""
+        try:
+            self.of(topic).logged_id(value)
+        except ValueError:
+            return False
+        return True
+
+
+#: All topics in the native format.
+NATIVE = TopicFormats()

@@ -1,0 +1,1 @@
+"""A log that is not ours: what its records become (``trial``), and its mapping (``guess``)."""

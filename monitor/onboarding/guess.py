@@ -1,0 +1,228 @@
+"""Which places of a log are the fields of an interaction: by their names, and what stands there.
+
+Pure. A guess is written with an example and the number of records that have it, for somebody to
+look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from monitor.errors import MessageRejected
+from monitor.ingest.event_time import parse_any_unit
+from monitor.ingest.formats import chat
+from monitor.onboarding.shapes import FoundPlace, LogView, viewed
+
+REQUIRED: Final = ("user_input", "response", "retrieved_contexts")
+#: Usual names of each field, the likeliest first; written small, with underscores.
+NAMES: Final = {
+    "user_input": "user_input question user_question query user_query prompt user_message messages "
+    "input inputs message utterance search_query request text",
+    "response": "response answer generated_answer output outputs completion reply result "
+    "prediction generated_text assistant_message bot_response final_answer response_text message "
+    "content text messages",
+    "retrieved_contexts": "retrieved_contexts contexts context retrieved_documents documents docs "
+    "source_documents chunks retrieved passages sources source_nodes search_results hits nodes "
+    "retrieval retriever retrieve",
+    "reference": "reference ground_truth golden_answer gold_answer expected_answer expected_output "
+    "reference_answer expected golden gold ideal",
+    "interaction_id": "interaction_id id request_id trace_id run_id message_id row_id event_id "
+    "uuid turn_id record_id",
+    "timestamp": "timestamp event_time time created_at created asked_at start_time logged_at ts "
+    "datetime date",
+    "application": "application application_name app app_name service service_name project "
+    "project_name session_name bot bot_name assistant",
+    "model": "model model_name model_id llm_model deployment_name",
+    "prompt_version": "prompt_version prompt_id prompt_template_version prompt_name",
+    "session": "session session_id conversation_id thread_id chat_id",
+    "user": "user user_id",
+    "deployment": "deployment deployment_id release revision revision_id version build git_sha",
+}
+_PASSAGE: Final = {
+    "text": "text content page_content body chunk passage chunk_text document snippet value",
+    "id": "id doc_id document_id chunk_id source_id source uri url",
+    "score": "score similarity relevance_score similarity_score",
+    "relevant": "relevant is_relevant",
+}
+_ALL: Final = {name: tuple(words.split()) for name, words in (NAMES | _PASSAGE).items()}
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LONGEST_ID, _LONGEST_NAME = 200, 100
+
+
+class GuessedPlace(NamedTuple):
+    """An expression, in how many records it was found, and a value of the first that has one."""
+
+    expression: str
+    found: int
+    example: Any
+
+
+@dataclass
+class Guess:
+    """A mapping by field; ``within``: of passages that are objects. ``records`` were looked at.
+
+    ``needs_zone``: times have no offset.
+    """
+
+    records: int
+    parse: tuple[str, ...]
+    unflatten: str | None
+    fields: dict[str, GuessedPlace] = field(default_factory=dict)
+    within: dict[str, GuessedPlace] = field(default_factory=dict)
+    needs_zone: bool = False
+
+    @property
+    def missing(self) -> list[str]:
+        """Fields without which there is no interaction, and that were not found."""
+        return [name for name in REQUIRED if name not in self.fields]
+
+
+def guessed(view: LogView) -> Guess:
+    """The likeliest place of each field; of each place at most one field."""
+    guess = Guess(len(view.records), view.parse, view.unflatten)
+    taken: set[str] = set()
+    for name in ("retrieved_contexts", "user_input", "response", "reference"):
+        _choose(guess, name, view.places, taken)
+    for name in NAMES:
+        if name not in guess.fields:
+            _choose(guess, name, view.places, taken)
+    if "retrieved_contexts" in guess.fields:
+        guess.within = _within(view, guess.fields["retrieved_contexts"].expression)
+    for name, text_of in (("user_input", chat.question), ("response", chat.answer)):
+        if name in guess.fields:
+            choice = guess.fields[name]
+            guess.fields[name] = choice._replace(example=text_of(choice.example, name))
+    if "timestamp" in guess.fields:
+        guess.needs_zone = not _is_time(guess.fields["timestamp"].example)
+    return guess
+
+
+def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[str]) -> None:
+    best, best_score = None, 0.0
+    for place in places:
+        # What is in no own name of its place has to look like it.
+        fits = _FITS[name] if _weight(name, place.names[-1]) else _SURELY.get(name, _FITS[name])
+        # Turns of a chat hold both the question and the answer.
+        is_taken = place.expression in taken and place.names[-1] != "messages"
+        weight = _named(name, place.names)
+        if is_taken or not weight or not any(map(fits, place.values)):
+            continue
+        share = sum(map(fits, place.values)) / guess.records
+        score = weight * share - 0.02 * len(place.names) - 0.1 * ("[?" in place.expression)
+        if score > best_score:
+            best, best_score = place, score
+    if best is not None:
+        chosen = [value for value in best.values if _FITS[name](value)]
+        guess.fields[name] = GuessedPlace(best.expression, len(chosen), chosen[0])
+        taken.add(best.expression)
+
+
+def _named(field_name: str, names: Sequence[str]) -> float:
+    """How well the last name is one of the field, or the one before it where that says nothing."""
+    own = _weight(field_name, names[-1])
+    if own or len(names) < 2:
+        return own
+    # Like output.answer_text, where the last name is nobody's; or a step that is called retrieval.
+    is_said = any(_weight(other, names[-1]) for other in NAMES if other != field_name)
+    return 0.5 * _weight(field_name, names[-2]) if not is_said or names[-1] == "output" else 0.0
+
+
+def _weight(field_name: str, name: str) -> float:
+    """1 for the likeliest name, less for others; half where the name only ends with one."""
+    snake = _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_")
+    words = _ALL[field_name]
+    if snake in words:
+        return 1.0 - 0.5 * words.index(snake) / len(words)
+    ends = [n for n, word in enumerate(words) if snake.endswith(f"_{word}") and len(word) > 2]
+    return 0.4 - 0.2 * ends[0] / len(words) if ends else 0.0
+
+
+def _within(view: LogView, expression: str) -> dict[str, GuessedPlace]:
+    """Where text, id, score and label stand in passages that are objects; {} for other ones."""
+    place = next(each for each in view.places if each.expression == expression)
+    first = [items[0] for items in place.values if isinstance(items, list) and items]
+    objects = [each for each in first if isinstance(each, dict)]
+    if not objects or len(objects) < len(first):
+        return {}
+    inner, found = viewed([dict(each) for each in objects]), Guess(len(objects), (), None)
+    for name in _PASSAGE:
+        _choose(found, name, inner.places, set())
+    return found.fields
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_question(value: Any) -> bool:
+    return _is_text(value) or _gives_text(chat.question, value)
+
+
+def _is_answer(value: Any) -> bool:
+    return _is_text(value) or _gives_text(chat.answer, value)
+
+
+def _gives_text(read: Callable[[Any, str], Any], value: Any) -> bool:
+    if not isinstance(value, list | dict):
+        return False
+    try:
+        return isinstance(read(value, ""), str)
+    except MessageRejected:
+        return False
+
+
+def _are_passages(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_text, value.values()))
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, str | dict) for each in value)
+    return _is_text(value)
+
+
+def _are_surely_passages(value: Any) -> bool:
+    return not isinstance(value, str) and _are_passages(value)
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, str):
+        return 0 < len(value) <= _LONGEST_ID
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return parse_any_unit(value) is not None
+    except ValueError:
+        return False
+
+
+def _is_time_of_any_zone(value: Any) -> bool:
+    return _is_time(value) or (isinstance(value, str) and _is_time(f"{value}Z"))
+
+
+_FITS: Final[dict[str, Callable[[Any], bool]]] = {
+    "user_input": _is_question,
+    "response": _is_answer,
+    "retrieved_contexts": _are_passages,
+    "reference": _is_text,
+    "interaction_id": _is_id,
+    "timestamp": _is_time_of_any_zone,
+    "application": _is_name,
+    "model": _is_name,
+    "prompt_version": lambda value: _is_name(value) or isinstance(value, int),
+    "session": _is_id,
+    "user": _is_id,
+    "deployment": _is_name,
+    "text": _is_text,
+    "id": _is_id,
+    "score": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "relevant": lambda value: isinstance(value, bool),
+}
+_SURELY: Final = {"retrieved_contexts": _are_surely_passages}

@@ -1,0 +1,121 @@
+"""A guess as the text of a ``monitor.yaml``: beside each line an example, and how many have it.
+
+Pure. What was not found stands there as a line to fill in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from monitor.onboarding.guess import NAMES, REQUIRED, Guess, GuessedPlace
+from monitor.onboarding.trial import quoted
+
+#: Columns before the examples, and characters of one.
+_WIDTH, _EXAMPLE = 58, 40
+#: What YAML reads as a text without quotes.
+_BARE = re.compile(r"[A-Za-z_][\w.\[\]-]*", re.ASCII)
+_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_MEANT: Final = {
+    "user_input": "what the user asked",
+    "response": "what the application answered",
+    "retrieved_contexts": "the passages that the answering model saw",
+    "reference": "a right answer: metrics that need one have no value without",
+    "interaction_id": "without one: topic/partition/offset",
+    "timestamp": "without one: the broker's time",
+    "application": "without one: default",
+}
+
+Redact = Callable[[str], str]
+
+
+def proposal(guess: Guess, topic: str, redact: Redact) -> str:
+    """The file; ``redact`` cleans an example.
+
+    It is read as it is where nothing is missing.
+    """
+    lines = [
+        f"# Guessed from {guess.records} records of {topic}. Look at each line, then:",
+        f"#   rag-monitor ingest try --topic {topic} --config monitor.yaml",
+        "kafka:",
+        "  topics:",
+        f"    interactions: {_scalar(topic)}",
+        "ingest:",
+        "  format: json",
+        "  mapping:",
+        *_steps(guess),
+    ]
+    if guess.needs_zone:
+        lines.append(_commented("    timezone: UTC", "of times without an offset: check it"))
+    for name in NAMES:
+        lines += _field(name, guess, redact)
+    lines.append(_commented('    # attributes: "*"', "all other fields; or {name: place}"))
+    return "\n".join(lines) + "\n"
+
+
+def _steps(guess: Guess) -> Iterator[str]:
+    if guess.parse:
+        listed = ", ".join(f'"{path}"' for path in guess.parse)
+        yield _commented(f"    parse: [{listed}]", "JSON within texts")
+    if guess.unflatten is not None:
+        yield _commented(f'    unflatten: "{guess.unflatten}"', "names with dots")
+
+
+def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
+    choice = guess.fields.get(name)
+    if choice is None:
+        if name in REQUIRED:
+            return [_commented(f"    {name}:", f"NOT FOUND, fill in: {_MEANT[name]}")]
+        if name in _MEANT:
+            return [_commented(f"    # {name}:", f"not found; {_MEANT[name]}")]
+        return []
+    key = name if choice.found == guess.records else f"{name}?"
+    if name == "retrieved_contexts" and guess.within:
+        first = f"    {key}:"
+        from_line = f"      from: {_scalar(choice.expression)}"
+        return [
+            first,
+            _commented(from_line, _example(choice, guess.records, redact)),
+            *_within(guess, redact),
+        ]
+    return [
+        _commented(
+            f"    {key}: {_scalar(choice.expression)}", _example(choice, guess.records, redact)
+        )
+    ]
+
+
+def _within(guess: Guess, redact: Redact) -> Iterator[str]:
+    for name, choice in guess.within.items():
+        # One passage of each record was looked at, so what all have may still lack in another.
+        key = name if name == "text" else f"{name}?"
+        example = f"like {_shown(choice.example, redact)}"
+        yield _commented(f"      {key}: {_scalar(choice.expression)}", example)
+    if "text" not in guess.within:
+        yield _commented("      text:", "NOT FOUND, fill in: the text of a passage")
+
+
+def _example(choice: GuessedPlace, records: int, redact: Redact) -> str:
+    return f"in {choice.found} of {records}, like {_shown(choice.example, redact)}"
+
+
+def _shown(value: Any, redact: Redact) -> str:
+    if isinstance(value, str):
+        return quoted(redact(value), _EXAMPLE)
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    return redact(json.dumps(value))
+
+
+def _scalar(text: str) -> str:
+    if _BARE.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _commented(line: str, comment: str) -> str:
+    return f"{line:<{_WIDTH}}  # {comment}"

@@ -1,0 +1,80 @@
+"""Which format a handful of records has, before any setting says so. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from monitor.errors import MessageRejected
+from monitor.ingest.formats import native
+from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK, looks_like
+from monitor.records import Source
+
+_NOWHERE = Source(topic="", partition=0, offset=0)
+_OTLP = "resourceSpans"
+
+
+class Recognised(NamedTuple):
+    """How many of so many ``records`` are native or OTLP, and those that are JSON ``objects``.
+
+    ``others``: what the rest seems to be, by number.
+    """
+
+    records: int
+    native: int
+    otlp: int
+    objects: list[dict[str, Any]]
+    others: Counter[str]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is our own format: most of them are."""
+        return self.native > self.records / 2
+
+    @property
+    def is_otlp(self) -> bool:
+        """Whether spans are logged."""
+        return self.otlp > self.records / 2
+
+
+def recognised(values: Iterable[bytes | None]) -> Recognised:
+    """Each by itself; a tombstone is none."""
+    found = Recognised(0, 0, 0, [], Counter())
+    count = natives = spans = 0
+    for value in values:
+        if value is None:
+            continue
+        count += 1
+        record = _parsed(value)
+        if not isinstance(record, dict):
+            found.others[_seems(value, record)] += 1
+            continue
+        natives += _is_native(value)
+        spans += _OTLP in record
+        found.objects.append(record)
+    return found._replace(records=count, native=natives, otlp=spans)
+
+
+def _parsed(value: bytes) -> Any:
+    try:
+        return from_json(value.removeprefix(BYTE_ORDER_MARK), allow_inf_nan=False)
+    except ValueError:
+        return None
+
+
+def _is_native(value: bytes) -> bool:
+    try:
+        native.decode(value, _NOWHERE, 0)
+    except MessageRejected:
+        return False
+    return True
+
+
+def _seems(value: bytes, record: Any) -> str:
+    if record is not None:
+        return "JSON, and no object"
+    seems = looks_like(value)
+    return seems[0] if seems else "JSON with a mistake in it"

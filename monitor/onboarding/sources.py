@@ -1,0 +1,66 @@
+"""Records to look at: the newest of a topic, or the first rows of a file. Commits nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from monitor.errors import ConfigurationError, DependencyRefused
+from monitor.evaluate.rows import STDIN, STDIN_NAME, opened
+from monitor.kafka.connection import Connection
+from monitor.kafka.found import Unanswered
+from monitor.kafka.inspect import Inspector
+from monitor.kafka.record import KafkaRecord
+
+
+class FileRow(NamedTuple):
+    """A row of a file, in the place of a record."""
+
+    topic: str
+    offset: int
+    value: bytes
+    timestamp: int
+    partition: int = 0
+    key: bytes | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+async def newest(
+    connection: Connection, topic: str, most: int, limit_s: float
+) -> list[KafkaRecord]:
+    """The newest records of a topic, of no consumer group, in the order of their times.
+
+    Raises ``DependencyRefused`` where there is no such topic, or it may not be read.
+    """
+    inspector: Inspector | None = None
+    try:
+        inspector = await Inspector.start(connection, limit_s)
+        found = (await inspector.topics([topic]))[topic]
+        if not found.partitions:
+            why = "may not be described" if found.hidden else "does not exist"
+            raise DependencyRefused(f"topic {topic} {why}; set --topic")
+        records: list[KafkaRecord] = []
+        async for batch in inspector.newest(topic, found.partitions, most):
+            records += batch
+    except Unanswered as error:
+        raise DependencyRefused(f"topic {topic} cannot be read: {error}") from error
+    finally:
+        if inspector is not None:
+            await inspector.stop()
+    return sorted(records, key=lambda one: (one.timestamp, one.partition, one.offset))[-most:]
+
+
+def rows(file: Path, most: int, now_ms: int) -> list[KafkaRecord]:
+    """The first rows of a file, of any kind that ``evaluate`` reads; ``-`` is standard input.
+
+    ``now_ms`` stands for their time, in epoch milliseconds. Raises ``ConfigurationError``.
+    """
+    name = STDIN_NAME if str(file) == STDIN else file.name
+    try:
+        with opened(file) as found:
+            first = list(islice(found, most))
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror}") from error
+    return [FileRow(name, row.number - 1, row.value, now_ms) for row in first]

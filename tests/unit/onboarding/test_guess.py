@@ -1,0 +1,130 @@
+"""A guessed mapping reads the log as its native twin; what is not found is a line to fill in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.app.formats import topic_formats
+from monitor.config import load
+from monitor.errors import ConfigurationError
+from monitor.onboarding.guess import Guess, guessed
+from monitor.onboarding.proposal import proposal
+from monitor.onboarding.recognition import recognised
+from monitor.onboarding.shapes import viewed
+from monitor.records import Source
+from tests.stages.log_shapes import NOON_MS, SHAPES, LogShape
+from tests.stages.records import JSON_VALUES
+
+SOURCE = Source(topic="logs", partition=0, offset=0)
+FLAT = {
+    "name": "rag",
+    "attributes.input.value": "How long?",
+    "attributes.output.value": "24 months.",
+    "attributes.retrieval.documents.0.document.content": "It lasts 24 months.",
+    "attributes.retrieval.documents.0.document.id": "d1",
+    "attributes.retrieval.documents.1.document.content": "Returning costs 5 euros.",
+}
+
+
+def guess_of(*records: dict[str, Any]) -> Guess:
+    """What is guessed of these records."""
+    return guessed(viewed([json.loads(json.dumps(record)) for record in records]))
+
+
+def written(guess: Guess, tmp_path: Path) -> Path:
+    """The proposal as a file."""
+    file = tmp_path / "monitor.yaml"
+    file.write_text(proposal(guess, "logs", lambda text: text), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_six_shapes_are_guessed_without_help(shape: LogShape, tmp_path: Path) -> None:
+    """The proposal is a file of settings, and reads every record as its native twin says."""
+    records = [json.loads(shape.value(n)) for n in range(20)]
+    settings = load({}, written(guess_of(*records), tmp_path))
+    log = topic_formats(settings).of("logs")
+    for n in range(20):
+        found = log.decode(shape.value(n), SOURCE, NOON_MS).interaction
+        native = shape.native(n)
+        assert [each.text for each in found.retrieved_contexts] == native["retrieved_contexts"]
+        assert (found.user_input, found.response) == (native["user_input"], native["response"])
+        assert found.reference == native["reference"]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_what_a_mapping_has_is_in_the_guess(shape: LogShape) -> None:
+    """Every field that somebody who knows the log would map."""
+    found = guess_of(*[json.loads(shape.value(n)) for n in range(20)])
+    known = set(shape.mapping) - {"parse", "timezone", "attributes"}
+    assert known <= set(found.fields)
+    assert found.missing == []
+    assert found.needs_zone is ("timezone" in shape.mapping)
+
+
+def test_names_with_dots_and_json_in_texts() -> None:
+    """As flattened spans have them; JSON within them, too."""
+    found = guess_of(FLAT, FLAT)
+    assert found.unflatten == "@"
+    assert found.fields["retrieved_contexts"].expression == "attributes.retrieval.documents"
+    assert found.within["text"].expression == "document.content"
+    nested = guess_of({"payload": json.dumps({"question": "q", "answer": "a", "docs": ["d"]})})
+    assert nested.parse == ("payload",)
+    assert nested.fields["user_input"].expression == "payload.question"
+
+
+def test_what_is_not_found_is_a_line_to_fill_in(tmp_path: Path) -> None:
+    """And the file says so when it is used as it is."""
+    found = guess_of({"question": "q", "answer": "a", "zzz": ["d"]})
+    assert found.missing == ["retrieved_contexts"]
+    file = written(found, tmp_path)
+    assert "retrieved_contexts:" in file.read_text()
+    assert "NOT FOUND, fill in" in file.read_text()
+    with pytest.raises(ConfigurationError, match="retrieved_contexts"):
+        load({}, file)
+
+
+def test_what_some_records_lack_is_marked() -> None:
+    """With the number of those that have it."""
+    with_one = {"question": "q", "answer": "a", "docs": ["d"], "ground_truth": "r"}
+    without = {"question": "q", "answer": "a", "docs": ["d"]}
+    text = proposal(guess_of(with_one, without, without), "logs", lambda text: text)
+    assert "reference?: ground_truth" in text
+    assert 'in 1 of 3, like "r"' in text
+
+
+def test_examples_are_redacted() -> None:
+    """They are printed, and pasted where they should not be."""
+    text = proposal(guess_of({"question": "me@x.org", "answer": "a"}), "logs", lambda _: "<HIDDEN>")
+    assert "me@x.org" not in text
+    assert "<HIDDEN>" in text
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=5), max_size=4))
+def test_any_records_have_a_guess(records: list[dict[str, Any]]) -> None:
+    """Whatever they hold; and a proposal is always YAML."""
+    import yaml
+
+    found = guess_of(*records) if records else guessed(viewed([]))
+    text = proposal(found, "logs", lambda text: text)
+    assert set(yaml.safe_load(text)["ingest"]) == {"format", "mapping"}
+
+
+def test_formats_are_recognised() -> None:
+    """Ours, spans, JSON of another shape, and what is no JSON, by its first bytes."""
+    native = json.dumps({"user_input": "q", "response": "a", "retrieved_contexts": []}).encode()
+    found = recognised([native, native, None, b'{"question": 1}'])
+    assert (found.records, found.native, found.is_native) == (3, 2, True)
+    assert recognised([b'{"resourceSpans": []}']).is_otlp
+    others = recognised([b"\x00\x00\x00\x00\x07\x02", b"[]", b"{"]).others
+    assert others == {
+        "Avro or Protobuf behind Confluent's 5 bytes (schema id 7)": 1,
+        "JSON, and no object": 1,
+        "JSON with a mistake in it": 1,
+    }
