@@ -58,7 +58,7 @@ async def test_reading_pauses_and_the_records_stay_for_a_mended_scorer(
         assert status == 503
         said = json.loads(body)["waiting_for"]["dead_letter_circuit"]
         assert "became dead letters, most of them wrong_value" in said
-        assert "Check kafka.topics.interactions, ingest.format" in said
+        assert "Check kafka.topics.interactions, the settings of ingest" in said
         assert (await scorer.get("/healthz"))[0] == 200
         samples = await page_where(scorer, "rag_monitor_consumer_lag_records", 80)
         assert outcomes(samples) == {"dead_lettered": 20}

@@ -89,7 +89,7 @@ def unflattened(flat: dict[str, Any]) -> dict[str, Any]:
     A name whose beginning is a value already stays as it is.
 
     >>> unflattened({"docs.0.text": "a", "docs.1.text": "b", "n": 1, "n.of": 2})
-    {'docs': [{'text': 'a'}, {'text': 'b'}], 'n': 1, 'n.of': 2}
+    {'n': 1, 'n.of': 2, 'docs': [{'text': 'a'}, {'text': 'b'}]}
     """
     tree: dict[str, Any] = {}
     for key in sorted(flat, key=lambda each: each.count(".")):
