@@ -296,6 +296,21 @@ class ScorerTelemetry:
             "Interactions without the configured sampling key: their id was hashed instead.",
             registry=registry,
         )
+        self.traces_open = Gauge(
+            "rag_monitor_traces_open",
+            "Traces that have begun, and have no outcome yet.",
+            registry=registry,
+        )
+        self.late_spans = Counter(
+            "rag_monitor_trace_spans_late",
+            "Spans that came after their trace had ended, and counted nothing.",
+            registry=registry,
+        )
+        self.traces_split = Counter(
+            "rag_monitor_traces_split",
+            "Traces with spans on several partitions: set partition_traces_by_id.",
+            registry=registry,
+        )
         self.redactions = Counter(
             "rag_monitor_redactions",
             "Values replaced by tokens in picked interactions and dead letters, by kind.",

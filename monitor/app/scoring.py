@@ -45,7 +45,11 @@ def build_scorer(
     gate = DeadLetterGate(circuit, telemetry, health, time.monotonic)
     return Scorer(
         ScorerSettings(
-            topics.scores, settings.kafka.max_record_bytes, waits_for_money=waits_for_money
+            topics.scores,
+            settings.kafka.max_record_bytes,
+            waits_for_money=waits_for_money,
+            trace_quiet_s=settings.ingest.trace_quiet_s,
+            trace_wait_s=settings.ingest.trace_wait_s,
         ),
         traffic(settings, judges, budget),
         producer,

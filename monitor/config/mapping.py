@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from monitor.config.base import Section, TimeZone, items, mapping, split
 from monitor.runtime.expressions import Expression
 
-LogFormatName = Literal["native", "json"]
+LogFormatName = Literal["native", "json", "otlp_json", "otlp_proto"]
 
 #: A function of the record, as `module:function`.
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
@@ -146,8 +146,8 @@ def _fits(found: LogMapping | None, info: ValidationInfo) -> LogMapping | None:
         raise ValueError(
             "missing, and format json needs it; rag-monitor ingest guess --topic NAME proposes one"
         )
-    if log_format == "native" and found is not None:
-        raise ValueError("has no effect while format is native; set format: json")
+    if log_format != "json" and found is not None:
+        raise ValueError(f"has no effect while format is {log_format}; set format: json")
     return found
 
 

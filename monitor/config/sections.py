@@ -113,7 +113,8 @@ class Ingest(Section):
 
     format: LogFormatName = Field(
         "native",
-        description="format of the logged interactions; json: of another shape, by mapping",
+        description="format of the logged interactions; json: of another shape, by mapping; "
+        "otlp_json, otlp_proto: spans, as an OpenTelemetry collector's Kafka exporter writes them",
     )
     mapping: FittingMapping = Field(
         None,
@@ -124,6 +125,15 @@ class Ingest(Section):
         (),
         description="topics of different shapes: a list of {topic, format, mapping}; they are read"
         " beside kafka.topics.interactions, where that is set",
+    )
+    trace_quiet_s: float = Field(
+        5.0,
+        gt=0,
+        description="seconds after the latest span of a trace whose root has ended, until it is "
+        "taken for whole",
+    )
+    trace_wait_s: float = Field(
+        300.0, gt=0, description="most seconds to wait for the rest of a trace, and for its root"
     )
     include: Rules = Field(
         (),
@@ -165,6 +175,15 @@ class Ingest(Section):
         "and the horizon are not sampled (too_old)",
     )
     circuit: CircuitSettings = CircuitSettings()
+
+    @model_validator(mode="after")
+    def _waits_longer_than_it_is_quiet(self) -> Self:
+        if self.trace_wait_s < self.trace_quiet_s:
+            raise ValueError(
+                f"trace_wait_s is {self.trace_wait_s:g}, less than trace_quiet_s "
+                f"({self.trace_quiet_s:g}): expected at least as much"
+            )
+        return self
 
     @model_validator(mode="after")
     def _names_sources_once(self) -> Self:

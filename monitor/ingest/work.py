@@ -57,6 +57,8 @@ class Works:
 
     def __init__(self) -> None:
         self._counts: Counter[WorkState] = Counter()
+        #: Of those that are parts of others: these hold the place.
+        self._parts: Counter[WorkState] = Counter()
         self._judging: set[Work] = set()
 
     def count(self, *states: WorkState) -> int:
@@ -65,23 +67,28 @@ class Works:
 
     @property
     def parked(self) -> int:
-        """How many wait for what may never come."""
-        return self.count(*PARKED_STATES)
+        """How many wait for what may never come, parts of others left out."""
+        return sum(self._counts[state] - self._parts[state] for state in PARKED_STATES)
 
     @property
     def wait_for_limits(self) -> bool:
         """Whether some of what is being judged stands still until a limit lets it go on."""
         return any(work.waits_for_limits for work in self._judging)
 
-    def begun(self) -> None:
+    def begun(self, work: Work) -> None:
         """One more."""
-        self._counts[WorkState.QUEUED] += 1
+        for counts in self._counts_of(work):
+            counts[WorkState.QUEUED] += 1
+
+    def _counts_of(self, work: Work) -> tuple[Counter[WorkState], ...]:
+        return (self._counts, self._parts) if work.is_part else (self._counts,)
 
     def moved(self, work: Work, before: WorkState) -> None:
         """A work does something else than before."""
-        self._counts[before] -= 1
-        if work.state is not WorkState.DONE:
-            self._counts[work.state] += 1
+        for counts in self._counts_of(work):
+            counts[before] -= 1
+            if work.state is not WorkState.DONE:
+                counts[work.state] += 1
         if work.state is WorkState.JUDGING:
             self._judging.add(work)
         else:
@@ -92,13 +99,18 @@ class Work:
     """What is to be done on one record; ``do`` is given the work, and brings it to its end.
 
     ``do`` must settle the record's interactions, also when it is cancelled. Only after the reason
-    ``stuck`` it may go on, to say so elsewhere.
+    ``stuck`` it may go on, to say so elsewhere. What is one part of it of several, since its record
+    holds many interactions, is a work of its own (``part``): it ends with this one, and before it.
     """
 
     def __init__(
         self, record: KafkaRecord, do: Callable[[Work], Coroutine[Any, Any, None]], works: Works
     ) -> None:
         self.offset = record.offset
+        self.is_part = False
+        #: Works that it ends when it is told to end; and whom it waits for beside them.
+        self._own_parts: list[Work] = []
+        self._others: list[Work] = []
         #: The bytes of key and value, which are held as long as the work.
         self.size = 0
         #: What its record takes in memory while it is worked on (``kafka.record.weight``).
@@ -120,6 +132,22 @@ class Work:
         self._started = asyncio.create_task(self._run())
         return self._started
 
+    def part(self, record: KafkaRecord, do: Callable[[Work], Coroutine[Any, Any, None]]) -> Work:
+        """A work that is a part of this one, to be started."""
+        made = Work(record, do, self._works)
+        made.is_part = True
+        self._own_parts.append(made)
+        return made
+
+    def waits_for(self, part: Work) -> None:
+        """It ends after a part of another work, too."""
+        self._others.append(part)
+
+    async def parts_ended(self) -> None:
+        """Told to end, they have."""
+        if tasks := [part.task for part in self._own_parts]:
+            await asyncio.wait(tasks)
+
     @property
     def task(self) -> asyncio.Task[None]:
         """What runs it."""
@@ -127,7 +155,7 @@ class Work:
         return self._started
 
     async def _run(self) -> None:
-        self._works.begun()
+        self._works.begun(self)
         try:
             await self._do(self)
         finally:
@@ -163,11 +191,13 @@ class Work:
 
         Also where something would be, of a judgement that cannot end in so many seconds.
         """
+        if not all(part.may_be_left(within_s) for part in (*self._own_parts, *self._others)):
+            return False
         if self.state is WorkState.REDACTING:  # the next owner may do that as well
             return not self.has_written  # else another one of its slot would be paid twice
         if self._deadline is not None:
             return self._deadline.may_be_left(within_s)
-        return self.state in _IDLE
+        return self.state in _IDLE or self.state is WorkState.DONE
 
     @property
     def is_handed_over(self) -> bool:
@@ -180,12 +210,16 @@ class Work:
         return self.reason or Reason.SHUTDOWN
 
     def end(self, reason: str) -> None:
-        """Tell it to end."""
+        """Tell it to end, with its parts."""
+        for part in self._own_parts:
+            part.end(reason)
         self.reason = reason
         self.task.cancel()
 
     def end_if_stuck(self, elapsed_s: float, limit_s: float) -> None:
         """Seconds have passed; busy for longer than the limit it is told to end, once."""
+        for part in self._own_parts:
+            part.end_if_stuck(elapsed_s, limit_s)
         self.busy_s = self.busy_s + elapsed_s if self.is_busy else 0.0
         if self.busy_s > limit_s and not self._was_stuck:
             self._was_stuck = True

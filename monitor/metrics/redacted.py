@@ -5,12 +5,8 @@ Loggers of OpenInference write this in place of a content that they were told to
 
 from __future__ import annotations
 
-from typing import Final
-
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records import Interaction
-
-REDACTED_TEXT: Final = "__REDACTED__"
+from monitor.records import REDACTED_TEXT, Interaction
 
 
 def redacted_metrics(interaction: Interaction) -> frozenset[str]:

@@ -5,7 +5,7 @@ the topics of state in ``alarm`` and ``control``.
 """
 
 from monitor.records.base import NEWER_SCHEMA, AnyMinor, Frozen, RecordT, read_record, unreadable
-from monitor.records.interaction import Interaction, Kind, Passage, Source
+from monitor.records.interaction import REDACTED_TEXT, Interaction, Kind, Passage, Source
 from monitor.records.judgement import (
     Claims,
     Evidence,
@@ -32,6 +32,7 @@ from monitor.records.score import (
 
 __all__ = [
     "NEWER_SCHEMA",
+    "REDACTED_TEXT",
     "SCORE_SCHEMA",
     "AnyMinor",
     "Claims",

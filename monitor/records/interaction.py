@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import (
     AwareDatetime,
+    Field,
     JsonValue,
 )
 
 from monitor.records.base import Frozen
 
 Kind = Literal["with_reference", "without_reference"]
+
+#: What loggers write in place of a content that they were told to hide, OpenInference first.
+REDACTED_TEXT: Final = "__REDACTED__"
 
 
 class Passage(Frozen):
@@ -24,12 +28,16 @@ class Passage(Frozen):
 
 
 class Source(Frozen):
-    """Where in Kafka an interaction was read."""
+    """Where in Kafka an interaction was read; of a trace where its root was.
+
+    ``spans``: of so many it was put together, None where it stood in one record.
+    """
 
     topic: str
     partition: int
     offset: int
     trace_id: str | None = None
+    spans: int | None = Field(None, exclude_if=lambda spans: spans is None)
 
 
 class Interaction(Frozen):

@@ -44,6 +44,8 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate"
     TOO_OLD = "too_old"
     TOMBSTONE = "tombstone"
+    NO_ROOT = "no_root"
+    TRACE_TOO_LARGE = "trace_too_large"
     USD_PER_DAY = "usd_per_day"
     DEADLINE = "deadline"
     NOT_JUDGING = "not_judging"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ from monitor.ingest import headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.logged import Decoded
+from monitor.ingest.formats.otlp import Span
+from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.traces import answers, interaction
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
@@ -30,6 +35,7 @@ from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
+from monitor.scorer.traces import TraceRecord
 from monitor.telemetry import ScorerTelemetry
 
 #: What is left unread on purpose, by the error that stands for it.
@@ -181,12 +187,53 @@ class Intake:
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        decoded = self._decoded(record, record.value)
+        return self._admitted(record, self._decoded(record, record.value), span)
+
+    def spans(self, record: KafkaRecord, log_format: SpanFormat) -> Sequence[Span]:
+        """Those in a record; raises ``MessageRejected``."""
+        try:
+            return log_format.spans(record.value or b"")
+        except MessageRejected:
+            raise
+        except Exception as error:
+            raise internal_error(error, stage="decode") from error
+
+    def may_take(self, record: KafkaRecord, trace_id: str, span: BlockSpan) -> bool:
+        """Whether a trace may be judged, of which so far only its id is known.
+
+        Else it has ended, counted like what the hash takes no part of.
+        """
+        for sampler in self._policies.prefilter.samplers:
+            digest, _ = sampler.draw(record.key, record.headers, trace_id)
+            if sampler.lies_below(digest, span.share / span.length):
+                return True
+        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.HASH)
+        return False
+
+    def take_trace(self, record: TraceRecord, root: Span, span: BlockSpan) -> Admitted | None:
+        """As ``take``, of a trace that is whole; ``span`` is the block of its first record.
+
+        It joins no slot, and is taken by its hash. Raises ``MessageRejected``.
+        """
+        if not answers(record.spans, root):
+            return self._not_sampled(Reason.FILTERED)
+
+        def read(source: Source, broker_ms: int) -> Decoded:
+            return interaction(record.spans, root, source, broker_ms)
+
+        arrived = self._read(record, read)
+        return self._admitted(record, arrived._replace(may_be_copied=False), span, is_trace=True)
+
+    def _admitted(
+        self, record: KafkaRecord, decoded: _Arrived, span: BlockSpan, *, is_trace: bool = False
+    ) -> Admitted | None:
         interaction = decoded.interaction
         self._circuit.fine()
         whole = self._policies.policy(interaction)
         is_let_through = self._policies.filter.against(interaction) is None
-        is_split = span.length > 1 and self._policies.policy.is_split(interaction.application)
+        is_split = span.length > 1 and (
+            is_trace or self._policies.policy.is_split(interaction.application)
+        )
         # In the slot of its block; or alone, of all offsets of its block, where rules split it.
         part = span.share / span.length if is_split else span.share
         digest, lacks_key = whole.sampler.draw(
@@ -229,6 +276,10 @@ class Intake:
         return None
 
     def _decoded(self, record: KafkaRecord, value: bytes) -> _Arrived:
+        decode = self._formats.of(record.topic).decode
+        return self._read(record, partial(decode, value))
+
+    def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> _Arrived:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
             origin, is_redriven = headers.place_of(record)
@@ -237,8 +288,7 @@ class Intake:
             newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)
             # And it may set none, which Kafka gives as -1: then it is as old as its reading.
             broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._now * 1000)
-            read = self._formats.of(record.topic).decode
-            decoded = read(value, source, min(broker_ms, newest_ms))
+            decoded = read(source, min(broker_ms, newest_ms))
         except MessageRejected:
             raise
         except Exception as error:

@@ -8,16 +8,18 @@ counts them.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from monitor.control.pauses import Pauses
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.otlp import Span
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
@@ -28,6 +30,7 @@ from monitor.records import Interaction, Outcome, Reason, SamplingRecord, Unscor
 from monitor.runtime.logs import logger
 from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
+from monitor.sampling.blocks import BlockSpan
 from monitor.scorer import score_records
 from monitor.scorer.intake import ALONE, Admitted, Intake, Policies, internal_error
 from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
@@ -35,28 +38,35 @@ from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.slots import Ended, Slots, SlotWorker
+from monitor.scorer.trace_work import TraceWorker
+from monitor.scorer.traces import TraceAssembler, TraceRecord
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.
 ASK_AGAIN_S = 1.0
+_E = TypeVar("_E")
 
 
 @dataclass(frozen=True)
 class ScorerSettings:
     """What the scorer is told; sizes in bytes.
 
-    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some.
+    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some. Of
+    traces as ``TraceAssembler`` has it.
     """
 
     scores_topic: str
     max_record_bytes: int
     waits_for_money: bool = False
+    trace_quiet_s: float = 5.0
+    trace_wait_s: float = 300.0
 
 
 class Scorer:
     """A worker of the consuming loop.
 
-    ``clock`` gives epoch seconds, ``broker_time`` those of the brokers.
+    ``clock`` gives epoch seconds, ``broker_time`` those of the brokers, ``monotonic`` those between
+    two looks.
     """
 
     def __init__(
@@ -73,6 +83,7 @@ class Scorer:
         threads: Threads | None = None,
         broker_time: Callable[[], float] | None = None,
         formats: TopicFormats = NATIVE,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings, self._formats = settings, formats
         self._producer, self._dead_letters = producer, dead_letters
@@ -91,6 +102,12 @@ class Scorer:
             broker_time,
             formats=formats,
         )
+        assembler = TraceAssembler(
+            settings.trace_quiet_s, settings.trace_wait_s, monotonic, clock, telemetry
+        )
+        self._traces = TraceWorker(
+            assembler, self.works, self.ledger, self._intake, self._trace_settled
+        )
         self._slots: SlotWorker | None = None
         if slots is not None:
             self._slots = SlotWorker(
@@ -104,6 +121,8 @@ class Scorer:
         """How many records of the partition may be taken now; None without a bound."""
         if self.works.count(WorkState.WAITING_FOR_BUDGET):
             return 0
+        if not self._traces.has_room and self._formats.spans_of(partition.topic) is not None:
+            return 0
         if self._slots is not None and not self._slots.has_room:
             return 0
         return self._dead_letters.gate.room(partition)
@@ -112,6 +131,7 @@ class Scorer:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()
         self._intake.turn()
+        self._traces.turn()
         if self._slots is not None:
             self._slots.pace_controller.waiting = self.works.count(WorkState.WAITING)
             self._slots.pace_controller.turn()
@@ -124,6 +144,7 @@ class Scorer:
 
     def behind(self, seconds: float) -> None:
         """How old the oldest record is that was not begun."""
+        self._traces.behind(seconds)
         if self._slots is not None:
             self._slots.pace_controller.lag_s = seconds
 
@@ -134,11 +155,17 @@ class Scorer:
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
         slots, partition = self._slots, Partition(record.topic, record.partition)
-        self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
+        log_format = self._formats.spans_of(record.topic)
+        if isinstance(record, Unreadable) or record.value is None:
+            log_format = None
+        if log_format is None:
+            self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
         if self._dead_letters.gate.is_probing:
             self._dead_letters.gate.begun(partition)
         span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:
+            if log_format is not None:
+                return self._traces.begin(record, log_format, span)
             admitted = self._intake.take(record, span)
             if admitted is None:
                 return None
@@ -148,10 +175,33 @@ class Scorer:
                 slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
             return Work(record, partial(self._scored_alone, record, admitted), self.works)
         except MessageRejected as error:
+            if log_format is not None:  # none of the traces in it is known
+                self.ledger.consume()
             return self._reject(record, error)
         finally:
             if slots is not None and span.length > 1:
                 slots.slot_buffer.passed(partition)
+
+    async def _trace_settled(
+        self, record: TraceRecord, root: Span, block: BlockSpan, work: Work
+    ) -> None:
+        ending = self._trace_ending(record, root, block, work)
+        await self._settled(work, record, root.trace_id, ending)
+
+    async def _trace_ending(
+        self, record: TraceRecord, root: Span, block: BlockSpan, work: Work
+    ) -> Ended | None:
+        try:
+            admitted = self._intake.take_trace(record, root, block)
+        except MessageRejected as error:
+            error = self._redactor.message(error)
+            self._dead_letters.gate.failed(error.cause, was_fine=True)
+            return await self._bury(work, record, error)
+        if admitted is None:
+            return None
+        if self._slots is not None:
+            self._slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
+        return await self._score(work, record, admitted.interaction, admitted.policy)
 
     async def _scored_alone(self, record: KafkaRecord, admitted: Admitted, work: Work) -> None:
         ending = self._score(work, record, admitted.interaction, admitted.policy)
@@ -179,20 +229,24 @@ class Scorer:
         await self._settled(work, record, name, self._bury(work, record, error))
 
     async def _settled(
-        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended]
+        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended | None]
     ) -> None:
-        """Settle all that the record stands for, whatever happens to its work."""
+        """Settle all that the record stands for, whatever happens to its work.
+
+        None: it has been settled on the way.
+        """
         count = records_in(record)
         try:
-            outcome, reason = await self._or_buried(work, record, name, ending)
+            ended = await self._or_buried(work, record, name, ending)
         except asyncio.CancelledError:
             self.ledger.settle(Outcome.HANDED_OVER, work.handover_reason, count)
             raise
-        self.ledger.settle(outcome, reason, count)
+        if ended is not None:
+            self.ledger.settle(*ended, count)
 
     async def _or_buried(
-        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[Ended]
-    ) -> Ended:
+        self, work: Work, record: KafkaRecord, name: str, ending: Awaitable[_E]
+    ) -> _E | Ended:
         """The work's ending; a bug of ours becomes a dead letter, and wedges no partition."""
         try:
             return await ending

@@ -10,7 +10,8 @@ class Candidate(NamedTuple):
     """One score record, as far as choosing needs it; times in seconds since the epoch.
 
     ``digest`` is the SHA-256 of the record. Offsets (both inclusive, 0 or more) are ignored
-    without a slot. ``payload`` is the caller's and never looked at.
+    without a slot. ``payload`` is the caller's and never looked at. ``spans``: it was put together
+    of so many, 0 where it stood in one record.
     """
 
     application: str
@@ -26,6 +27,7 @@ class Candidate(NamedTuple):
     first_offset: int
     last_offset: int
     payload: object
+    spans: int = 0
 
 
 class SlotChange(NamedTuple):
@@ -35,7 +37,7 @@ class SlotChange(NamedTuple):
     sign: int
 
 
-_Rank = tuple[bool, bool, float, bytes]
+_Rank = tuple[bool, int, bool, float, bytes]
 
 
 class CandidateGroup:
@@ -68,4 +70,11 @@ class CandidateGroup:
 
 
 def _rank(candidate: Candidate) -> _Rank:
-    return candidate.has_slot, candidate.has_values, candidate.judged_at, candidate.digest
+    # Of a trace that was judged twice, one time may have seen only a part of it.
+    return (
+        candidate.has_slot,
+        candidate.spans,
+        candidate.has_values,
+        candidate.judged_at,
+        candidate.digest,
+    )

@@ -2,8 +2,9 @@
 
 Two rules, in this order:
 
-1. One record per application and interaction id: one with a slot before one without, with values
-   before failed, then the latest ``judged_at``, then the larger SHA-256 of the record.
+1. One record per application and interaction id: one with a slot before one without, of a trace
+   the one of most spans, with values before failed, then the latest ``judged_at``, then the larger
+   SHA-256 of the record.
 2. One slot per offset: the slots of those records, per topic, partition, application and kind,
    are walked by first offset, longest first, ties by interaction id; a slot that overlaps the last
    one counted does not count. Neither rule looks at a value, so neither biases a mean.

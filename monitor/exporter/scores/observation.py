@@ -62,6 +62,12 @@ def _text(text: str) -> str:
     return text
 
 
+def _trace_place(offset: int, trace_id: str) -> int:
+    """A place for each trace of a record, in the order of the records."""
+    digest = hashlib.blake2b(trace_id.encode(), digest_size=5).digest()
+    return (offset << 40) + int.from_bytes(digest)
+
+
 @lru_cache(16_384)
 def _number(number: float) -> float:
     return number
@@ -176,6 +182,10 @@ class Reader:
         ``place`` is its position on the topic.
         """
         sampling, judged_at = record.sampling, record.judged_at.timestamp()
+        spans = record.source.spans or 0
+        first, last = sampling.first_offset or 0, sampling.last_offset or 0
+        if spans:  # many traces stand in one record: each has a place of its own
+            first = last = _trace_place(record.source.offset, record.interaction_id)
         # In their order and not by name, which takes twice as long.
         return Candidate(
             _text(record.application),
@@ -189,9 +199,10 @@ class Reader:
             _text(record.source.topic),
             record.source.partition,
             sampling.kind,
-            sampling.first_offset or 0,
-            sampling.last_offset or 0,
+            first,
+            last,
             self._slot(record, place, judged_at),
+            spans,
         )
 
     def _slot(self, record: ScoreRecord, place: int, judged_at: float) -> Observation | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.logged import Decoded
+from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
@@ -40,6 +41,11 @@ class TopicFormats(NamedTuple):
     def of(self, topic: str) -> LogFormat:
         """The format of a topic."""
         return self.by_topic.get(topic, self.otherwise)
+
+    def spans_of(self, topic: str) -> SpanFormat | None:
+        """The format of a topic of spans, whose records are parts of traces; None of another."""
+        found = self.of(topic)
+        return found if isinstance(found, SpanFormat) else None
 
     def interaction_of(self, record: KafkaRecord) -> Interaction | None:
         """What a record of live traffic holds, by its own time; None if that is no interaction."""

@@ -26,8 +26,7 @@ from monitor.judge.pipeline.plans import PLANS, PipelineName, Planner, demand, f
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.redacted import REDACTED_TEXT
-from monitor.records import Claims, Interaction, Outcome, Passage, Source, Unscored
+from monitor.records import REDACTED_TEXT, Claims, Interaction, Outcome, Passage, Source, Unscored
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.judging import Judgeable, ScoringPolicy
 from monitor.scorer.judging import judged as judged_within

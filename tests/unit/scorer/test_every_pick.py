@@ -11,8 +11,7 @@ from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesKey
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.pipeline import MOST_UNASKED
-from monitor.metrics.redacted import REDACTED_TEXT
-from monitor.records import ScoreRecord, UnscoredMark, read_score_record
+from monitor.records import REDACTED_TEXT, ScoreRecord, UnscoredMark, read_score_record
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
 from tests.stages.producers import Memory

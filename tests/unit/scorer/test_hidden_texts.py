@@ -10,8 +10,9 @@ import pytest
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.redacted import REDACTED_TEXT, redacted_metrics, without_redacted
+from monitor.metrics.redacted import redacted_metrics, without_redacted
 from monitor.records import (
+    REDACTED_TEXT,
     Claims,
     Interaction,
     Judgement,

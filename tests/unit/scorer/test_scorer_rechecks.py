@@ -7,8 +7,7 @@ import json
 from datetime import UTC
 
 from monitor.judge.limits.budget import Budget
-from monitor.metrics.redacted import REDACTED_TEXT
-from monitor.records import read_score_record
+from monitor.records import REDACTED_TEXT, read_score_record
 from monitor.scorer.spending import add
 from tests.stages.process import until
 from tests.stages.rechecks import NOON, Bench
