@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +16,11 @@ from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import Judge
+from monitor.kafka.record import Partition
 from monitor.records import ScoreRecord, read_score_record
 from monitor.runtime.health import Health
 from monitor.sampling.blocks import BlockPlan
@@ -103,6 +105,8 @@ async def staged(
     plain: bool = False,
     pace: Pace | None = None,
     key: str = "interaction_id",
+    formats: TopicFormats = NATIVE,
+    partitions: Sequence[Partition] = (A,),
 ) -> AsyncIterator[Stage]:
     """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
@@ -127,11 +131,13 @@ async def staged(
         telemetry,
         time.time,
         slots=None if plain else slots,
+        formats=formats,
+        monotonic=lambda: waited[0],
     )
     loop = ConsumingLoop(consumer, scorer, LIMITS, telemetry, health, time.time)
     running = asyncio.create_task(loop.run(["t"], stop))
     await until(lambda: consumer.assignment is not None, "the subscription", every_s=0.002)
-    await loop.assigned([A])
+    await loop.assigned(partitions)
     try:
         yield Stage(consumer, loop, written, registry, slot_buffer, waited)
     finally:

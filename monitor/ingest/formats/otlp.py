@@ -278,11 +278,11 @@ def proto_spans(value: bytes) -> list[Span]:
 
 def _not_protobuf(value: bytes) -> MessageRejected:
     if value.lstrip()[:1] == b"{":
-        seems = "JSON: set format: otlp_json"
+        seems, mend = "JSON", "set format: otlp_json"
     else:
         known = looks_like(value)
-        seems = known[0] if known else "something else: check ingest.format"
-    said = f"record: found {seems}, expected spans in protobuf (TracesData of OTLP)"
+        seems, mend = known[0] if known else "something else", "check ingest.format"
+    said = f"record: found {seems}, expected spans in protobuf (TracesData of OTLP): {mend}"
     return MessageRejected(said, stage="decode", cause="invalid_protobuf")
 
 

@@ -1,0 +1,316 @@
+"""What the spans of one trace say: by every convention, and of two real frameworks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.errors import MessageRejected
+from monitor.ingest.formats.otlp import Span, as_json, as_proto, json_spans, proto_spans
+from monitor.ingest.formats.otlp_format import SPAN_FORMATS, SpanFormat
+from monitor.ingest.formats.traces import answers, by_trace, interaction, root_of
+from monitor.records import REDACTED_TEXT, Interaction, Source
+from tests.stages import otlp_spans
+from tests.stages.otlp_spans import FRAMEWORKS, TURNS, Json, made, rag_trace, recorded, span
+from tests.stages.records import JSON_VALUES
+
+SOURCE = Source(topic="spans", partition=1, offset=5)
+KIND = "openinference.span.kind"
+CHAIN: Json = {KIND: "CHAIN", "input.value": "q?", "output.value": "a."}
+
+
+def told(whole: Json) -> Interaction:
+    """The interaction of the one trace in a record; the same of both encodings."""
+    by_json = _of(json_spans(otlp_spans.as_json(whole)))
+    assert by_json == _of(proto_spans(otlp_spans.as_proto(whole)))
+    return by_json
+
+
+def _of(spans: list[Span]) -> Interaction:
+    root = root_of(spans)
+    assert root is not None
+    assert answers(spans, root)
+    return interaction(spans, root, SOURCE, root.ended_ns // 10**6).interaction
+
+
+def refused(whole: Json) -> str:
+    """What is said of a trace, or of a record of spans."""
+    with pytest.raises(MessageRejected) as caught:
+        told(whole)
+    return str(caught.value)
+
+
+def rejection(log_format: SpanFormat, value: bytes) -> str | None:
+    """What is said of a value; None where it is an interaction."""
+    try:
+        log_format.decode(value, SOURCE, 0)
+    except MessageRejected as error:
+        return str(error)
+    return None
+
+
+def texts(found: Interaction) -> list[str]:
+    """Of its passages."""
+    return [passage.text for passage in found.retrieved_contexts]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_spans_of_a_real_framework_are_its_turns(framework: str) -> None:
+    """All of them: question, answer, passages, and what was said of session, user and version."""
+    traces = by_trace(json_spans(otlp_spans.as_json(recorded(framework))))
+    assert len(traces) == TURNS
+    for n, spans in enumerate(traces.values()):
+        found = _of(spans)
+        assert found.application == FRAMEWORKS[framework]
+        assert (found.user_input, found.response) == (otlp_spans.question(n), otlp_spans.answer(n))
+        assert texts(found) == [text for _, text in otlp_spans.passages(n)]
+        chosen = {name: found.attributes.get(name) for name in ("session", "user", "deployment")}
+        assert chosen == {"session": f"s-{n % 4}", "user": f"u-{n % 5}", "deployment": "7"}
+        assert found.source.trace_id == found.interaction_id == spans[0].trace_id
+    if framework == "langchain":
+        named = {name: found.attributes[name] for name in ("tenant", "tags", "prompt_version")}
+        assert named == {"tenant": "acme", "tags": ["beta"], "prompt_version": "v3"}
+    else:
+        assert found.attributes["model"] == "fake-one"
+        assert [p.score for p in found.retrieved_contexts] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_both_encodings_say_the_same_and_can_be_written_again(framework: str) -> None:
+    """A trace is put on a record of its own, and read back."""
+    whole = recorded(framework)
+    of_json = json_spans(otlp_spans.as_json(whole))
+    of_proto = proto_spans(otlp_spans.as_proto(whole))
+    for one, other in zip(of_json, of_proto, strict=True):
+        assert one.attributes == other.attributes
+        assert one.resource == other.resource
+        assert one.events == other.events
+        same = ("trace_id", "span_id", "parent_id", "name", "started_ns", "ended_ns", "has_failed")
+        assert [getattr(one, n) for n in same] == [getattr(other, n) for n in same]
+    for again in (json_spans(as_json(of_json)), proto_spans(as_proto(of_proto))):
+        assert [each.attributes for each in again] == [each.attributes for each in of_json]
+        assert [each.resource for each in again] == [each.resource for each in of_json]
+
+
+DOCUMENTS = [{"document": {"id": "d1", "content": "one", "score": 0.5}}]
+MESSAGES = [{"role": "user", "parts": [{"type": "text", "content": "q?"}]}]
+ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
+
+
+@pytest.mark.parametrize(
+    ("retriever", "passages"),
+    [
+        ({KIND: "RETRIEVER", "retrieval.documents": json.dumps(DOCUMENTS)}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": DOCUMENTS}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents.0.document.content": "one"}, ["one"]),
+        (
+            {
+                "gen_ai.operation.name": "retrieval",
+                "gen_ai.retrieval.documents": json.dumps([{"id": "d1", "content": "one"}]),
+            },
+            ["one"],
+        ),
+        # Their texts need not be logged: then they are hidden to us, not absent.
+        (
+            {
+                "gen_ai.operation.name": "retrieval",
+                "gen_ai.retrieval.documents": [{"id": "d1", "score": 0.9}],
+            },
+            [REDACTED_TEXT],
+        ),
+        ({KIND: "RETRIEVER"}, []),
+    ],
+    ids=["json", "nested", "flat", "genai", "genai without texts", "none"],
+)
+def test_passages_by_every_convention(retriever: Json, passages: list[str]) -> None:
+    """Structured, as JSON in a text, and flattened."""
+    found = told(made(span(1, 1, None, CHAIN), span(1, 2, 1, retriever), span(1, 3, 1, _LLM)))
+    assert texts(found) == passages
+
+
+_LLM: Json = {KIND: "LLM", "llm.model_name": "m"}
+
+
+def test_what_was_reranked_goes_before_what_was_retrieved() -> None:
+    """It is what the model saw; of several retrievers each passage counts once."""
+    other = {KIND: "RETRIEVER", "retrieval.documents": [*DOCUMENTS, {"document": {"content": "x"}}]}
+    retrieved = {KIND: "RETRIEVER", "retrieval.documents": DOCUMENTS}
+    steps = [span(1, 2, 1, retrieved), span(1, 3, 1, other), span(1, 4, 1, _LLM)]
+    assert texts(told(made(span(1, 1, None, CHAIN), *steps))) == ["one", "x"]
+    kept = {"reranker.output_documents.0.document.content": "x", KIND: "RERANKER"}
+    assert texts(told(made(span(1, 1, None, CHAIN), *steps, span(1, 5, 1, kept)))) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": json.dumps(MESSAGES),
+            "gen_ai.output.messages": json.dumps(ANSWERS),
+        },
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": MESSAGES,
+            "gen_ai.output.messages": ANSWERS,
+        },
+        {
+            "gen_ai.prompt.0.role": "user",
+            "gen_ai.prompt.0.content": "q?",
+            "gen_ai.completion.0.role": "assistant",
+            "gen_ai.completion.0.content": "a.",
+        },
+        {
+            KIND: "LLM",
+            "llm.input_messages.0.message.role": "system",
+            "llm.input_messages.0.message.content": "Be kind.",
+            "llm.input_messages.1.message.role": "user",
+            "llm.input_messages.1.message.contents.0.message_content.text": "q?",
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.content": "a.",
+        },
+        {KIND: "LLM", "input.value": '{"question": "q?"}', "output.value": '{"answer": "a."}'},
+    ],
+    ids=["genai json", "genai structured", "genai older", "openinference", "values"],
+)
+def test_question_and_answer_by_every_convention(model: Json) -> None:
+    """Below a root of which no convention knows anything: a server's own span."""
+    model = {**model, "gen_ai.request.model": "small"}
+    found = told(made(span(1, 1, None, {"http.route": "/ask"}), span(1, 2, 1, model)))
+    assert (found.user_input, found.response) == ("q?", "a.")
+    assert found.attributes["model"] == "small"
+    assert found.attributes["http.route"] == "/ask"
+
+
+def test_question_and_answer_in_events() -> None:
+    """As older instrumentations of GenAI log them."""
+
+    def event(name: str, attributes: Json) -> Json:
+        listed = [{"key": k, "value": otlp_spans.any_value(v)} for k, v in attributes.items()]
+        return {"timeUnixNano": "5", "name": name, "attributes": listed}
+
+    asked = event("gen_ai.user.message", {"content": "q?"})
+    said = event("gen_ai.choice", {"index": 0, "message": '{"role": "assistant", "content": "a."}'})
+    model = span(1, 1, None, {"gen_ai.operation.name": "chat"}, events=[asked, said])
+    found = told(made(model))
+    assert (found.user_input, found.response) == ("q?", "a.")
+
+
+@pytest.mark.parametrize(
+    ("value", "asked"),
+    [
+        ('{"input": "q?", "chat_history": []}', "q?"),
+        ('{"messages": [["x", 1]], "question": "q?"}', "q?"),
+        ('{"messages": [{"type": "human", "content": "q?"}]}', "q?"),
+        ('{"query_bundle": {"query_str": "q?", "image_path": null}}', "q?"),
+        ('["q?"]', "q?"),
+        ("{not json", "{not json"),
+    ],
+)
+def test_questions_within_what_frameworks_write(value: str, asked: str) -> None:
+    """The likeliest field of an object, or the last turn of the user."""
+    found = told(made(span(1, 1, None, {**CHAIN, "input.value": value}), span(1, 2, 1, _LLM)))
+    assert found.user_input == asked
+
+
+def test_steps_side_by_side_are_not_the_answer() -> None:
+    """Of a root that says nothing: the model's word goes before that of any step."""
+    root = span(1, 1, None, {KIND: "CHAIN", "input.value": "q?"})
+    steps = [span(1, n, 1, {KIND: "CHAIN", "output.value": f"step {n}"}) for n in (2, 3)]
+    model = span(1, 4, 3, {**_LLM, "output.value": "a."})
+    assert told(made(root, *steps, model)).response == "a."
+
+
+def test_an_error_names_the_field_and_what_is_there() -> None:
+    """Never a text."""
+    secret = {KIND: "CHAIN", "input.value": "the patient's secret"}
+    said = refused(made(span(1, 1, None, secret, name="ask"), span(1, 2, 1, _LLM)))
+    assert said == (
+        "response: found no output in the root span ask, nor in the spans below; 2 spans, kinds "
+        "there: CHAIN, LLM"
+    )
+
+
+def test_the_application_is_the_service_or_the_project() -> None:
+    """What an SDK writes that was told no name is none."""
+    spans = [span(1, 1, None, CHAIN), span(1, 2, 1, _LLM)]
+    assert told(made(*spans, service="unknown_service:python")).application == "default"
+    whole = otlp_spans.record_of(
+        (otlp_spans.resource("unknown_service", **{"openinference.project.name": "p"}), each)
+        for each in spans
+    )
+    assert told(whole).application == "p"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b'{"records": []}', "resourceSpans: found nothing, expected spans as the OpenTelemetry"),
+        (b"[]", "record: found list of 0, expected a JSON object"),
+        (b"\x0a\x05abcde", "set format: otlp_proto"),
+        (
+            json.dumps(made({"traceId": "xyz"})).encode(),
+            "resourceSpans.0.scopeSpans.0.spans.0.traceId: found a text of 3 characters, expected "
+            "32 hexadecimal digits, not all of them 0",
+        ),
+        (
+            json.dumps({"resourceSpans": [{"scopeSpans": {"a": 1}}]}).encode(),
+            "resourceSpans.0.scopeSpans: found dict of 1, expected a list",
+        ),
+    ],
+)
+def test_what_is_said_of_json_that_holds_no_spans(value: bytes, said: str) -> None:
+    """Where, what was found, what was expected."""
+    with pytest.raises(MessageRejected) as caught:
+        json_spans(value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b'{"resourceSpans": []}', "set format: otlp_json"),
+        (b"\xff\xff\xff", "(TracesData of OTLP): check ingest.format"),
+        (b"\x1f\x8b\x08\x00", "found gzip"),
+    ],
+)
+def test_what_is_said_of_bytes_that_are_no_protobuf(value: bytes, said: str) -> None:
+    """The other encoding is named."""
+    with pytest.raises(MessageRejected) as caught:
+        proto_spans(value)
+    assert said in str(caught.value)
+    assert caught.value.cause == "invalid_protobuf"
+
+
+def test_nesting_is_bounded() -> None:
+    """A hostile attribute is a dead letter, and no overflow of the stack."""
+    deep: Any = "x"
+    for _ in range(40):
+        deep = [deep]
+    said = refused(made(span(1, 1, None, {**CHAIN, "deep": deep}), span(1, 2, 1, _LLM)))
+    assert "at most 20 levels of nesting" in said
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_spans_or_refused(value: bytes) -> None:
+    """Nothing else is raised."""
+    for log_format in SPAN_FORMATS.values():
+        assert rejection(log_format, value) != ""
+
+
+@given(st.dictionaries(st.sampled_from(["attributes", "events", "name", "flags"]), JSON_VALUES))
+def test_any_span_is_read_or_refused(strange: Json) -> None:
+    """Whatever stands where attributes, events, name and flags stand."""
+    whole = made({**span(1, 1, None, CHAIN), **strange}, span(1, 2, 1, _LLM))
+    assert rejection(SPAN_FORMATS["otlp_json"], otlp_spans.as_json(whole)) != ""
+
+
+def test_rag_traces_of_the_stage_are_as_recorded() -> None:
+    """What other tests make is read as they mean it."""
+    found = told(made(*rag_trace(1, 4)))
+    assert (found.user_input, found.response) == (otlp_spans.question(4), otlp_spans.answer(4))
+    assert texts(found) == [text for _, text in otlp_spans.passages(4)]
