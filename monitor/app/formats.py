@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -21,6 +20,7 @@ from monitor.ingest.formats import native
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
 from monitor.ingest.formats.mapped import MappedJson
 from monitor.ingest.formats.mapping import PassagePlaces, Place, RecordMapping
+from monitor.ingest.formats.otlp import has_protobuf
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.ingest.formats.reshaping import Reshaping, Step
 from monitor.runtime.expressions import Expression
@@ -48,7 +48,7 @@ def log_format(name: LogFormatName, mapping: LogMapping | None, path: str) -> Lo
     Raises ``ConfigurationError`` for a function or a package that is not there.
     """
     if name == "otlp_json" or name == "otlp_proto":
-        if name == "otlp_proto" and not _has_protobuf():
+        if name == "otlp_proto" and not has_protobuf():
             raise ConfigurationError(
                 f"{path.removesuffix('mapping')}format: otlp_proto needs the package "
                 'opentelemetry-proto, which is not installed; pip install "rag-monitor[otlp]"'
@@ -58,13 +58,6 @@ def log_format(name: LogFormatName, mapping: LogMapping | None, path: str) -> Lo
         assert name == "native", "the settings say otherwise"
         return native
     return MappedJson(_record_mapping(mapping, path))
-
-
-def _has_protobuf() -> bool:
-    try:
-        return importlib.util.find_spec("opentelemetry.proto.trace") is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _record_mapping(mapping: LogMapping, path: str) -> RecordMapping:

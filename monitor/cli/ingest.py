@@ -48,13 +48,14 @@ def try_(
 
     Exit code 1 when no record can be read.
     """
-    from monitor.onboarding.trial import TrialSummary, as_json, lines, summary_lines, tried
+    from monitor.onboarding.trial import TrialSummary, all_tried, as_json, lines, summary_lines
     from monitor.runtime.visible import json_text, visible
 
     settings, now = _settings(config, set_), _now()
     name, records = _records(settings, file, topic, most, limit)
-    rules, summary = _trial_rules(settings, name, now, of_file=file is not None), TrialSummary()
-    found = [tried(record, rules, int(now * 1000)) for record in records]
+    rules = _trial_rules(settings, name, now, of_file=file is not None)
+    found, traces = all_tried(records, rules, int(now * 1000))
+    summary = TrialSummary(traces)
     for each in found:
         summary.add(each)
     if json:
@@ -103,16 +104,17 @@ def _proposed(settings: Settings, found: Recognised, name: str) -> tuple[str, li
     """A file (empty: none), and what is to be said about it."""
     from monitor.app.inspection import input_rules
     from monitor.onboarding.guess import guessed
-    from monitor.onboarding.proposal import proposal
+    from monitor.onboarding.proposal import proposal, span_proposal
     from monitor.onboarding.shapes import viewed
 
     notes = [f"{n} of {found.records} records: {what}" for what, n in found.others.most_common()]
     if found.is_native:
         said = f"{found.native} of {found.records} records are in the native format: no mapping"
         return f"kafka:\n  topics:\n    interactions: {name}\n", [f"{said} is needed", *notes]
-    if found.is_otlp:
-        said = f"{found.otlp} of {found.records} records are spans (OTLP), which cannot be mapped"
-        return "", [said]
+    if found.span_format is not None:
+        spans = found.otlp if found.span_format == "otlp_json" else found.protobuf
+        said = f"{spans} of {found.records} records are spans (OTLP): no mapping is needed"
+        return span_proposal(found.span_format, name), [said, *notes]
     if not found.objects:
         said = "is empty" if not found.records else "holds no JSON objects"
         return "", [*notes, f"{name} {said}: there is nothing to map"]

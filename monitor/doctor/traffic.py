@@ -9,6 +9,7 @@ from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest
 from monitor.doctor.report import ReportLine, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
+from monitor.ingest.formats.gathered import Gathering, TraceCounts
 from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
@@ -45,13 +46,36 @@ async def examine(
         rules.redactor.message,
         rules.formats,
     )
+    gathering = Gathering(rules.formats)
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
             for record in batch:
-                digest.add(record)
+                for found in gathering.add(record):
+                    digest.add(found)
     except Unanswered as error:
         return [_unread(topic, error)]
-    return lines(topic, digest, rules.least_rate)
+    for found in gathering.finish():
+        digest.add(found)
+    traces = _traces(topic, gathering.counts)
+    if traces and not digest.records:
+        return traces
+    return [*traces, *lines(topic, digest, rules.least_rate)]
+
+
+def _traces(topic: str, counts: TraceCounts) -> list[ReportLine]:
+    """Of a topic of spans; what is on several partitions no group of replicas can assemble."""
+    if not counts.traces:
+        return []
+    whole = counts.traces - counts.without_root - counts.other_work
+    found = f"{counts.traces} traces in {counts.records} records, {whole} with a model and a root"
+    if counts.split:
+        said = f"{percent(counts.split, counts.traces)} have spans on several partitions"
+        mend = "set partition_traces_by_id: true in the collector's Kafka exporter"
+        return [warn("traces", topic, f"{found}; {said}", mend)]
+    if not whole:
+        mend = "check that the spans of root and model are sent: rag-monitor ingest try"
+        return [warn("traces", topic, found, mend)]
+    return [ok("traces", topic, found)]
 
 
 def _unread(topic: str, error: Unanswered) -> ReportLine:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from monitor.onboarding.guess import NAMES, REQUIRED, Guess, GuessedPlace
 from monitor.onboarding.trial import quoted
+from monitor.runtime.visible import visible
 
 #: Columns before the examples, and characters of one.
 _WIDTH, _EXAMPLE = 58, 40
@@ -53,6 +54,15 @@ def proposal(guess: Guess, topic: str, redact: Redact) -> str:
         lines += _field(name, guess, redact)
     lines.append(_commented('    # attributes: "*"', "all other fields; or {name: place}"))
     return "\n".join(lines) + "\n"
+
+
+def span_proposal(span_format: str, topic: str) -> str:
+    """The file of a topic of spans, which need no mapping."""
+    return (
+        f"# Look at the traces: rag-monitor ingest try --topic {topic} --config monitor.yaml\n"
+        f"kafka:\n  topics:\n    interactions: {_scalar(topic)}\n"
+        f"ingest:\n  format: {span_format}\n"
+    )
 
 
 def _steps(guess: Guess) -> Iterator[str]:
@@ -103,12 +113,12 @@ def _example(choice: GuessedPlace, records: int, redact: Redact) -> str:
 
 def _shown(value: Any, redact: Redact) -> str:
     if isinstance(value, str):
-        return quoted(redact(value), _EXAMPLE)
+        return visible(quoted(redact(value), _EXAMPLE))
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
         return f"an object of {len(value)}"
-    return redact(json.dumps(value))
+    return visible(redact(json.dumps(value)))
 
 
 def _scalar(text: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic_core import from_json
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK, looks_like
+from monitor.ingest.formats.otlp import has_protobuf, proto_spans
 from monitor.records import Source
 
 _NOWHERE = Source(topic="", partition=0, offset=0)
@@ -20,12 +21,13 @@ _OTLP = "resourceSpans"
 class Recognised(NamedTuple):
     """How many of so many ``records`` are native or OTLP, and those that are JSON ``objects``.
 
-    ``others``: what the rest seems to be, by number.
+    OTLP in JSON and, in ``protobuf``, the other way. ``others``: what the rest seems to be.
     """
 
     records: int
     native: int
     otlp: int
+    protobuf: int
     objects: list[dict[str, Any]]
     others: Counter[str]
 
@@ -35,27 +37,32 @@ class Recognised(NamedTuple):
         return self.native > self.records / 2
 
     @property
-    def is_otlp(self) -> bool:
-        """Whether spans are logged."""
-        return self.otlp > self.records / 2
+    def span_format(self) -> Literal["otlp_json", "otlp_proto"] | None:
+        """How spans are logged; None where something else is."""
+        if self.otlp > self.records / 2:
+            return "otlp_json"
+        return "otlp_proto" if self.protobuf > self.records / 2 else None
 
 
 def recognised(values: Iterable[bytes | None]) -> Recognised:
     """Each by itself; a tombstone is none."""
-    found = Recognised(0, 0, 0, [], Counter())
-    count = natives = spans = 0
+    found = Recognised(0, 0, 0, 0, [], Counter())
+    count = natives = spans = protobuf = 0
     for value in values:
         if value is None:
             continue
         count += 1
         record = _parsed(value)
+        if record is None and _is_protobuf(value):
+            protobuf += 1
+            continue
         if not isinstance(record, dict):
             found.others[_seems(value, record)] += 1
             continue
         natives += _is_native(value)
         spans += _OTLP in record
         found.objects.append(record)
-    return found._replace(records=count, native=natives, otlp=spans)
+    return found._replace(records=count, native=natives, otlp=spans, protobuf=protobuf)
 
 
 def _parsed(value: bytes) -> Any:
@@ -71,6 +78,16 @@ def _is_native(value: bytes) -> bool:
     except MessageRejected:
         return False
     return True
+
+
+def _is_protobuf(value: bytes) -> bool:
+    """Whether it is spans in protobuf; unknown without the package that reads them."""
+    if not has_protobuf():
+        return False
+    try:
+        return bool(proto_spans(value))
+    except MessageRejected:
+        return False
 
 
 def _seems(value: bytes, record: Any) -> str:

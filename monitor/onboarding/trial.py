@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import NEWEST, Replaced
 from monitor.ingest.formats.by_topic import TopicFormats
+from monitor.ingest.formats.gathered import NO_TRACES, TraceCounts, gathered
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.record import KafkaRecord
 from monitor.metrics.catalogue import CATALOGUE
@@ -67,6 +68,14 @@ class Tried(NamedTuple):
         return can, cannot
 
 
+def all_tried(
+    records: Sequence[KafkaRecord], rules: TrialRules, now_ms: int
+) -> tuple[list[Tried], TraceCounts]:
+    """Each record by itself; of spans each trace that they are of, and what was counted of them."""
+    found, counts = gathered(records, rules.formats)
+    return [tried(record, rules, now_ms) for record in found], counts
+
+
 def tried(record: KafkaRecord, rules: TrialRules, now_ms: int) -> Tried:
     """One record, read as the scorer reads it; ``now_ms`` is the broker's time, epoch ms."""
     here = Tried(record.topic, record.partition, record.offset)
@@ -108,6 +117,7 @@ def _why_not(record: KafkaRecord, found: Interaction, rules: TrialRules) -> str 
 class TrialSummary:
     """Counts over all records."""
 
+    traces: TraceCounts = NO_TRACES
     records: int = 0
     readable: int = 0
     with_passages: int = 0
@@ -142,8 +152,10 @@ class TrialSummary:
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
+        traces = self.traces._asdict() if self.traces.traces else None
         return {
             "records": self.records,
+            "traces": traces,
             "readable": self.readable,
             "with_passages": self.with_passages,
             "with_reference": self.with_reference,
@@ -179,6 +191,23 @@ def as_json(one: Tried) -> dict[str, Any]:
         "metrics": can,
         "metrics_without_value": cannot,
     }
+
+
+def _trace_lines(counts: TraceCounts) -> list[str]:
+    """What spans there were, and what kept traces from being whole."""
+    if not counts.traces:
+        return []
+    found = [f"spans of {counts.traces} traces in {counts.records} records"]
+    if counts.other_work:
+        found.append(f"{counts.other_work} × not sampled (filtered): no model has a part in it")
+    if counts.without_root:
+        found.append(f"{counts.without_root} × no root among these records (-n reads more of them)")
+    if counts.split:
+        found.append(
+            f"{counts.split} × spans on several partitions: set partition_traces_by_id in the "
+            "collector's Kafka exporter"
+        )
+    return found
 
 
 _SHOWN = 70
@@ -238,9 +267,11 @@ def _metrics(can: Sequence[str], cannot: Sequence[str]) -> str:
 def summary_lines(summary: TrialSummary) -> list[str]:
     """All records for people."""
     n, read = summary.records, summary.readable
+    what = "traces" if summary.traces.traces else "records"
     found = [
-        f"{read} of {n} records are interactions, {summary.with_passages} of them with passages, "
-        f"{summary.with_reference} with a reference; {summary.sampled} would be judged"
+        *_trace_lines(summary.traces),
+        f"{read} of {n} {what} are interactions, {summary.with_passages} of them with passages, "
+        f"{summary.with_reference} with a reference; {summary.sampled} would be judged",
     ]
     if summary.languages:
         parts = (f"{name} {count}" for name, count in summary.languages.most_common())

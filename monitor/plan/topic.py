@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from monitor.app.inspection import TrafficAccess
 from monitor.errors import TooLarge
+from monitor.ingest.formats.gathered import Gathering
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.kafka import one_shot
+from monitor.kafka.record import KafkaRecord
 from monitor.plan.plan import Takes
 from monitor.records import Interaction, Usage
 from monitor.scorer.judging import judge_input
@@ -57,16 +59,21 @@ async def measured(access: TrafficAccess, now: float, minutes: float) -> Measure
 async def _read(access: TrafficAccess, now: float, minutes: float) -> Thinned:
     seen, start_ms = Thinned(), int((now - 60 * minutes) * 1000)
     scan = await one_shot.scan(access.inputs, access.health, access.limit_s)
+    gathering = Gathering(access.formats)
+
+    def see(records: Iterable[KafkaRecord]) -> None:
+        for found in map(access.formats.interaction_of, records):
+            if found is not None and access.let_through.against(found) is None:
+                seen.add(found)
+
     try:
         for topic in access.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):
-                found = (
-                    access.formats.interaction_of(record) if record.timestamp >= start_ms else None
-                )
-                if found is not None and access.let_through.against(found) is None:
-                    seen.add(found)
+                if record.timestamp >= start_ms:
+                    see(gathering.add(record))
     finally:
         await scan.stop()
+    see(gathering.finish())
     return seen
 
 

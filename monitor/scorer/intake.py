@@ -19,6 +19,7 @@ from monitor.ingest import headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
@@ -35,7 +36,6 @@ from monitor.sampling.slot_buffer import SlotBuffer
 from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
-from monitor.scorer.traces import TraceRecord
 from monitor.telemetry import ScorerTelemetry
 
 #: What is left unread on purpose, by the error that stands for it.

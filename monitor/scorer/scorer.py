@@ -19,6 +19,7 @@ from monitor.control.pauses import Pauses
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.redactor import Redactor
@@ -39,7 +40,7 @@ from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.slots import Ended, Slots, SlotWorker
 from monitor.scorer.trace_work import TraceWorker
-from monitor.scorer.traces import TraceAssembler, TraceRecord
+from monitor.scorer.traces import TraceAssembler
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from monitor.ingest import headers
+from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.formats.traces import by_trace
@@ -20,7 +21,7 @@ from monitor.records import Outcome
 from monitor.sampling.blocks import BlockSpan
 from monitor.scorer.intake import Intake
 from monitor.scorer.ledger import Ledger
-from monitor.scorer.traces import OpenTrace, TraceAssembler, TraceKey, TraceRecord, WholeTrace
+from monitor.scorer.traces import OpenTrace, TraceAssembler, TraceKey, WholeTrace
 
 #: Brings a trace to its end, and counts that: the trace, its root, the block of its first record.
 SettleTrace = Callable[[TraceRecord, Span, BlockSpan, Work], Awaitable[None]]

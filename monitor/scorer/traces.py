@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.formats.traces import root_of
 from monitor.ingest.work import Work
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Reason
-from monitor.records.base import Headers
 from monitor.sampling.blocks import BlockSpan
 from monitor.telemetry import ScorerTelemetry
 
@@ -42,50 +42,6 @@ class TraceKey(NamedTuple):
 class _Place(NamedTuple):
     partition: int
     offset: int
-
-
-@dataclass(frozen=True)
-class TraceRecord:
-    """A whole trace in the place of the record that its root came in; ``value`` is encoded anew."""
-
-    root_record: KafkaRecord
-    spans: Sequence[Span]
-    log_format: SpanFormat
-
-    @property
-    def topic(self) -> str:
-        """That of its root's record."""
-        return self.root_record.topic
-
-    @property
-    def partition(self) -> int:
-        """That of its root's record."""
-        return self.root_record.partition
-
-    @property
-    def offset(self) -> int:
-        """That of its root's record."""
-        return self.root_record.offset
-
-    @property
-    def timestamp(self) -> int:
-        """That of its root's record."""
-        return self.root_record.timestamp
-
-    @property
-    def key(self) -> bytes | None:
-        """That of its root's record."""
-        return self.root_record.key
-
-    @property
-    def headers(self) -> Headers:
-        """Those of its root's record."""
-        return self.root_record.headers
-
-    @property
-    def value(self) -> bytes:
-        """Its spans, and no others that came with them."""
-        return self.log_format.encoded(self.spans)
 
 
 @dataclass(eq=False)

@@ -57,6 +57,14 @@ def moved(whole: Json, now_ns: int) -> Json:
     return whole
 
 
+def copied(whole: Json, n: int) -> Json:
+    """The same traces with other ids."""
+    again = copy.deepcopy(whole)
+    for _, span in each_span(again):
+        span["traceId"] = f"{n:02x}{span['traceId'][2:]}"
+    return again
+
+
 def each_span(whole: Json) -> list[tuple[Json, Json]]:
     """Each span behind its resource."""
     return [
@@ -82,7 +90,8 @@ def record_of(spans: Iterable[tuple[Json, Json]]) -> Json:
     """One record."""
     return {
         "resourceSpans": [
-            {"resource": resource, "scopeSpans": [{"spans": [span]}]} for resource, span in spans
+            {"resource": resource, "scopeSpans": [{"spans": [{**span}]}]}
+            for resource, span in spans
         ]
     }
 
@@ -179,15 +188,16 @@ def rag_trace(trace: int, n: int, begin_ns: int = 0) -> list[Json]:
         for k, (name, text) in enumerate(passages(n))
         for field, value in (("id", name), ("content", text))
     }
-    kind, begins = "openinference.span.kind", {"begin_ns": begin_ns}
+    kind, begins = "openinference.span.kind", begin_ns
+    asked = {kind: "RETRIEVER", "input.value": question(n), **documents}
     return [
-        span(trace, 2, 1, {kind: "RETRIEVER", "input.value": question(n), **documents}, **begins),
-        span(trace, 3, 1, {kind: "LLM", "llm.model_name": "m"}, **begins),
+        span(trace, 2, 1, asked, begin_ns=begins),
+        span(trace, 3, 1, {kind: "LLM", "llm.model_name": "m"}, begin_ns=begins),
         span(
             trace,
             1,
             None,
             {kind: "CHAIN", "input.value": question(n), "output.value": answer(n)},
-            **begins,
+            begin_ns=begins,
         ),
     ]

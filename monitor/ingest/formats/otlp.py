@@ -6,6 +6,7 @@ attributes are read only of those that somebody asks for.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import re
@@ -251,6 +252,14 @@ def as_json(spans: Iterable[Span]) -> bytes:
         for span in spans
     ]
     return json.dumps({"resourceSpans": listed}, ensure_ascii=False).encode(errors="replace")
+
+
+def has_protobuf() -> bool:
+    """Whether the packages of the extra ``otlp`` are there, which ``proto_spans`` needs."""
+    try:
+        return importlib.util.find_spec("opentelemetry.proto.trace") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def proto_spans(value: bytes) -> list[Span]:

@@ -18,6 +18,7 @@ from monitor.onboarding.proposal import proposal
 from monitor.onboarding.recognition import recognised
 from monitor.onboarding.shapes import viewed
 from monitor.records import Source
+from tests.stages import otlp_spans
 from tests.stages.log_shapes import NOON_MS, SHAPES, LogShape
 from tests.stages.records import JSON_VALUES
 
@@ -121,7 +122,9 @@ def test_formats_are_recognised() -> None:
     native = json.dumps({"user_input": "q", "response": "a", "retrieved_contexts": []}).encode()
     found = recognised([native, native, None, b'{"question": 1}'])
     assert (found.records, found.native, found.is_native) == (3, 2, True)
-    assert recognised([b'{"resourceSpans": []}']).is_otlp
+    assert recognised([b'{"resourceSpans": []}']).span_format == "otlp_json"
+    spans = otlp_spans.as_proto(otlp_spans.made(*otlp_spans.rag_trace(1, 1)))
+    assert recognised([spans, spans, b"\x1f\x8b"]).span_format == "otlp_proto"
     others = recognised([b"\x00\x00\x00\x00\x07\x02", b"[]", b"{"]).others
     assert others == {
         "Avro or Protobuf behind Confluent's 5 bytes (schema id 7)": 1,
