@@ -252,6 +252,7 @@ class ScorerTelemetry:
     ) -> None:
         self._interactions(registry)
         self._scores(registry)
+        self._traces(registry)
         self._slots(registry)
         self._kafka(registry)
         self._dead_letters(registry)
@@ -296,6 +297,14 @@ class ScorerTelemetry:
             "Interactions without the configured sampling key: their id was hashed instead.",
             registry=registry,
         )
+        self.redactions = Counter(
+            "rag_monitor_redactions",
+            "Values replaced by tokens in picked interactions and dead letters, by kind.",
+            ["kind"],
+            registry=registry,
+        )
+
+    def _traces(self, registry: CollectorRegistry) -> None:
         self.traces_open = Gauge(
             "rag_monitor_traces_open",
             "Traces that have begun, and have no outcome yet.",
@@ -309,12 +318,6 @@ class ScorerTelemetry:
         self.traces_split = Counter(
             "rag_monitor_traces_split",
             "Traces with spans on several partitions: set partition_traces_by_id.",
-            registry=registry,
-        )
-        self.redactions = Counter(
-            "rag_monitor_redactions",
-            "Values replaced by tokens in picked interactions and dead letters, by kind.",
-            ["kind"],
             registry=registry,
         )
 

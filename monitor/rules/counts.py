@@ -31,6 +31,8 @@ DEAD: Final = "stage_cause:rag_monitor_dead_letters:increase"
 MISSING: Final = "application_judge:rag_score_missing_ratio:max"
 SAMPLES: Final = "application_judge:rag_score_samples:max"
 LONG: Final = "_long"
+#: Reasons of what never was an interaction that a judge could have been asked about.
+UNREAD: Final = "tombstone|no_root|trace_too_large"
 
 
 def counts(plan: AlertPlan) -> list[Recording]:
@@ -87,18 +89,19 @@ def _expected(plan: AlertPlan, end: str) -> str:
     Read or sent, whatever is more (scorers may be away, or catch up), at the smallest rate that is
     configured, without what nobody expects a score of: that is known of what the hash has taken, at
     whatever rate. And at least what was picked, or is under way. In blocks one stands for others,
-    which are taken off. A part that is not known is left out.
+    which are taken off. A part that is not known is left out, like what was sent as spans: how many
+    traces these are shows only who reads them.
     """
     excused = plan.summed(
         f'{OUTCOMES}{end}{{outcome=~"over_budget|handed_over"}} '
-        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|duplicate|tombstone"}}'
+        f'or {OUTCOMES}{end}{{reason=~"filtered|paused|duplicate|{UNREAD}"}}'
     )
-    picked = f'{{outcome=~"{PICKED}",reason!="tombstone"}}'
-    parts = {
-        "consumed": _at_rate(plan, f"{CONSUMED}{end}", excused, end),
-        "sent": _at_rate(plan, plan.summed(f"{SENT}{end}"), excused, end),
-        "picked": plan.summed(f"{OUTCOMES}{end}{picked}"),
-    }
+    picked = f'{{outcome=~"{PICKED}",reason!~"{UNREAD}"}}'
+    parts = {"consumed": _at_rate(plan, f"{CONSUMED}{end}", excused, end)}
+    if plan.has_records:
+        others = f'{{topic!~"{"|".join(plan.span_topics)}"}}' if plan.span_topics else ""
+        parts["sent"] = _at_rate(plan, plan.summed(f"{SENT}{end}{others}"), excused, end)
+    parts["picked"] = plan.summed(f"{OUTCOMES}{end}{picked}")
     if not plan.block_s:  # else most of them only wait to be one of many
         parts["in_flight"] = plan.summed("rag_monitor_interactions_in_flight")
     labelled = "\n  or ".join(

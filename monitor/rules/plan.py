@@ -34,6 +34,10 @@ class AlertPlan:
     block_s: int = 0
     #: Whether all is judged, however late.
     completeness: bool = False
+    #: Topics whose records are no interactions, but parts of some: their number says nothing.
+    span_topics: tuple[str, ...] = ()
+    #: Whether there are others.
+    has_records: bool = True
 
     @property
     def by(self) -> str:
@@ -121,7 +125,16 @@ def plan(settings: Settings) -> AlertPlan:
         tuple(sorted(settings.export.windows, key=seconds)),
         block_s,
         settings.ingest.when_behind == "completeness",
+        *_span_topics(settings),
     )
+
+
+def _span_topics(settings: Settings) -> tuple[tuple[str, ...], bool]:
+    """Those of spans, and whether there are others."""
+    formats = dict.fromkeys(settings.kafka.topics.interactions, settings.ingest.format)
+    formats |= {source.topic: source.format for source in settings.ingest.sources}
+    spans = tuple(topic for topic, name in formats.items() if name.startswith("otlp_"))
+    return spans, len(spans) < len(formats)
 
 
 def _about_an_hour(windows: Sequence[str]) -> str:

@@ -203,11 +203,14 @@ class Intake:
 
         Else it has ended, counted like what the hash takes no part of.
         """
+        reason = Reason.HASH
         for sampler in self._policies.prefilter.samplers:
             digest, _ = sampler.draw(record.key, record.headers, trace_id)
             if sampler.lies_below(digest, span.share / span.length):
                 return True
-        self._ledger.settle(Outcome.NOT_SAMPLED, Reason.HASH)
+            if sampler.lies_below(digest):
+                reason = _left_out(span)
+        self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return False
 
     def take_trace(self, record: TraceRecord, root: Span, span: BlockSpan) -> Admitted | None:
@@ -253,7 +256,8 @@ class Intake:
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
         if not is_in_part:
-            return self._not_sampled(Reason.HASH if span.share == 1.0 else Reason.LAG)
+            reason = Reason.HASH if span.share == 1.0 else Reason.LAG
+            return self._not_sampled(_left_out(span) if is_trace else reason)
         if decoded.may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
         policy = whole if part == 1.0 else whole.at(part)
@@ -299,6 +303,11 @@ class Intake:
         has_id = interaction.interaction_id != "/".join(map(str, here))
         is_too_old = interaction.event_time.timestamp() < self._oldest
         return _Arrived(interaction, has_id and not is_redriven, is_too_old and not is_redriven)
+
+
+def _left_out(span: BlockSpan) -> Reason:
+    """Why a trace is not judged that would be, if its block were not one for many."""
+    return Reason.SLOT if span.share >= 1.0 else Reason.LAG
 
 
 def internal_error(error: Exception, *, stage: str) -> MessageRejected:

@@ -39,7 +39,7 @@ class TraceKey(NamedTuple):
     trace_id: str
 
 
-class _Place(NamedTuple):
+class _RecordPlace(NamedTuple):
     partition: int
     offset: int
 
@@ -61,9 +61,9 @@ class OpenTrace:
     first_ms: int
     last_ms: int
     has_root: bool = False
-    spans: dict[str, tuple[Span, _Place]] = field(default_factory=dict)
-    records: dict[_Place, KafkaRecord] = field(default_factory=dict)
-    works: dict[_Place, Work] = field(default_factory=dict)
+    spans: dict[str, tuple[Span, _RecordPlace]] = field(default_factory=dict)
+    records: dict[_RecordPlace, KafkaRecord] = field(default_factory=dict)
+    works: dict[_RecordPlace, Work] = field(default_factory=dict)
     size: int = 0
     is_too_large: bool = False
     has_begun: bool = False
@@ -72,7 +72,7 @@ class OpenTrace:
 
     def add(self, record: KafkaRecord, spans: Iterable[Span]) -> None:
         """More of it; a span that came before counts once, and ended rather than not."""
-        place = _Place(record.partition, record.offset)
+        place = _RecordPlace(record.partition, record.offset)
         self.records[place] = record
         for span in spans:
             before = self.spans.get(span.span_id)
@@ -93,7 +93,7 @@ class OpenTrace:
 
     def hold(self, record: KafkaRecord, work: Work) -> None:
         """The work of a record that waits for its outcome."""
-        self.works[_Place(record.partition, record.offset)] = work
+        self.works[_RecordPlace(record.partition, record.offset)] = work
 
     def leader(self, root: Span) -> tuple[TraceRecord, Work]:
         """The trace as a record, and the work that it is a part of: that of its root's record."""
@@ -231,7 +231,7 @@ class TraceAssembler:
 
     def leave(self, trace: OpenTrace, record: KafkaRecord) -> bool:
         """A record is left to somebody else, with its spans; whether nothing of the trace stays."""
-        place = _Place(record.partition, record.offset)
+        place = _RecordPlace(record.partition, record.offset)
         trace.records.pop(place, None)
         trace.works.pop(place, None)
         if trace.has_begun or trace.key not in self._open:

@@ -40,7 +40,7 @@ LEAST_KEPT = 0.3
 ENOUGH_BEFORE = 30
 
 #: Event times (both included) of slots that are no example of what is normal.
-Span = tuple[float, float]
+TimeSpan = tuple[float, float]
 _By = dict[str, Sums]
 
 
@@ -60,7 +60,7 @@ class Story(NamedTuple):
 
 
 def story(
-    history: DetectorHistory, threshold: float, worse_then: Span | None = None
+    history: DetectorHistory, threshold: float, worse_then: TimeSpan | None = None
 ) -> Story | None:
     """Cut a history in two at the estimated start; None without evidence.
 
@@ -297,7 +297,7 @@ def _failures(excerpt: Story) -> JudgeFailures:
     )
 
 
-def span_of(record: AlarmRecord | None) -> Span | None:
+def span_of(record: AlarmRecord | None) -> TimeSpan | None:
     """The event times during which an earlier alarm found the slots worse than normal."""
     if record is None or record.state == "open" or record.evidence_until is None:
         return None

@@ -34,14 +34,14 @@ _DEEPEST: Final = 20
 _IS_REMOTE: Final = 0x300
 _ERROR = 2
 
-Attributes = dict[str, Any]
+SpanAttributes = dict[str, Any]
 
 
 class SpanEvent(NamedTuple):
     """Something that a span says has happened."""
 
     name: str
-    attributes: Attributes
+    attributes: SpanAttributes
 
 
 class Encoded(NamedTuple):
@@ -69,10 +69,10 @@ class Span:
     has_failed: bool
     size: int
     encoded: Encoded
-    _read: _Reader
+    _read: _SpanReader
 
     @cached_property
-    def attributes(self) -> Attributes:
+    def attributes(self) -> SpanAttributes:
         """By their names; raises ``MessageRejected`` where they are nested too deep."""
         return self._read.attributes(self.encoded.span)
 
@@ -82,15 +82,15 @@ class Span:
         return self._read.events(self.encoded.span)
 
     @cached_property
-    def resource(self) -> Attributes:
+    def resource(self) -> SpanAttributes:
         """Who sent it: ``service.name`` and others; raises ``MessageRejected``."""
         return self._read.attributes(self.encoded.resource)
 
 
-class _Reader(NamedTuple):
+class _SpanReader(NamedTuple):
     """How attributes and events are read of what one of the formats has parsed."""
 
-    attributes: Callable[[Any], Attributes]
+    attributes: Callable[[Any], SpanAttributes]
     events: Callable[[Any], list[SpanEvent]]
 
 
@@ -181,11 +181,11 @@ def _nanoseconds(found: Mapping[str, Any], name: str, path: str) -> int:
     return value
 
 
-def _json_attributes(holder: Any) -> Attributes:
+def _json_attributes(holder: Any) -> SpanAttributes:
     return _json_pairs(holder.get("attributes") if isinstance(holder, dict) else None, 0)
 
 
-def _json_pairs(pairs: Any, depth: int) -> Attributes:
+def _json_pairs(pairs: Any, depth: int) -> SpanAttributes:
     if not isinstance(pairs, list):
         return {}
     return {
@@ -317,7 +317,7 @@ def _proto_id(found: bytes, digits: int, path: str) -> str:
     return found.hex()
 
 
-def _proto_attributes(holder: Any) -> Attributes:
+def _proto_attributes(holder: Any) -> SpanAttributes:
     return {pair.key: _proto_value(pair.value, 0) for pair in holder.attributes}
 
 
@@ -354,8 +354,8 @@ def as_proto(spans: Iterable[Span]) -> bytes:
     return encoded
 
 
-_JSON = _Reader(_json_attributes, _json_events)
-_PROTO = _Reader(_proto_attributes, _proto_events)
+_JSON = _SpanReader(_json_attributes, _json_events)
+_PROTO = _SpanReader(_proto_attributes, _proto_events)
 
 
 def _sized(spans: list[Span], size: int) -> list[Span]:

@@ -18,7 +18,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
 from monitor.ingest.formats.logged import MOST_PASSAGES, Decoded, LoggedInteraction, decoded
-from monitor.ingest.formats.otlp import Attributes, Span
+from monitor.ingest.formats.otlp import SpanAttributes, Span
 from monitor.ingest.formats.rejection import listed, missing_field, named, rejected, wrong_value
 from monitor.ingest.formats.reshaping import unflattened
 from monitor.records import REDACTED_TEXT, Source
@@ -301,7 +301,7 @@ def _of_events(span: Span, *names: str) -> Iterator[Any]:
                     yield _parsed(event.attributes[name])
 
 
-def _openinference_messages(found: Attributes, prefix: str) -> Any:
+def _openinference_messages(found: SpanAttributes, prefix: str) -> Any:
     messages = _structured(found, prefix)
     if not isinstance(messages, list):
         return None
@@ -319,7 +319,7 @@ def _openinference_message(found: Any) -> Any:
     return {**message, "content": inner}
 
 
-def _structured(found: Attributes, name: str) -> Any:
+def _structured(found: SpanAttributes, name: str) -> Any:
     """An attribute that may be a value, JSON in a text, or flattened: ``name.0.role``."""
     if name in found:
         return _parsed(found[name])

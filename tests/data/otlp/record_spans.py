@@ -1,9 +1,10 @@
 """Records spans of two real frameworks, with a fake model and a retriever in memory, as OTLP JSON.
 
-The answers and passages are those of ``tests.stages.otlp_spans.TURNS``. Run in an environment with
-langchain-core, llama-index-core, openinference-instrumentation-langchain,
-openinference-instrumentation-llama-index, opentelemetry-sdk and
-opentelemetry-exporter-otlp-proto-common:
+Turns, answers and passages are those of ``tests/stages/otlp_spans.py``. What lies beside it was
+recorded in November 2026 with langchain-core 1.7.2, llama-index-core 0.14.25,
+openinference-instrumentation-langchain 0.1.80, openinference-instrumentation-llama-index 4.6.1, and
+opentelemetry-sdk and opentelemetry-exporter-otlp-proto-common 1.45.2. These are in no lock of ours,
+so no test runs it:
 
     python tests/data/otlp/record_spans.py tests/data/otlp
 """
@@ -24,10 +25,8 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnablePassthrough
-from llama_index.core import PromptTemplate, Settings
-from llama_index.core.llms import MockLLM
-from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
+from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import BaseRetriever as IndexRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -67,6 +66,10 @@ class MemoryRetriever(BaseRetriever):
         return [Document(page_content=text, id=name) for name, text in passages(n)]
 
 
+def joined(found: list[Document]) -> str:
+    return "\n".join(each.page_content for each in found)
+
+
 class IndexMemoryRetriever(IndexRetriever):
     def _retrieve(self, query: QueryBundle) -> list[NodeWithScore]:
         n = int(query.query_str.split()[8])
@@ -91,7 +94,8 @@ class OneAnswer(CustomLLM):
 
 
 def provider(service: str) -> tuple[TracerProvider, InMemorySpanExporter]:
-    made = TracerProvider(resource=Resource.create({"service.name": service, "service.version": "7"}))
+    resource = Resource.create({"service.name": service, "service.version": "7"})
+    made = TracerProvider(resource=resource)
     exporter = InMemorySpanExporter()
     made.add_span_processor(SimpleSpanProcessor(exporter))
     return made, exporter
@@ -104,7 +108,7 @@ def langchain() -> InMemorySpanExporter:
     for n in range(TURNS):
         chain = (
             {
-                "context": MemoryRetriever() | (lambda found: "\n".join(d.page_content for d in found)),
+                "context": MemoryRetriever() | joined,
                 "question": RunnablePassthrough(),
             }
             | prompt
@@ -112,8 +116,11 @@ def langchain() -> InMemorySpanExporter:
             | StrOutputParser()
         )
         with using_attributes(
-            session_id=f"s-{n % 4}", user_id=f"u-{n % 5}", tags=["beta"],
-            metadata={"tenant": "acme"}, prompt_template_version="v3",
+            session_id=f"s-{n % 4}",
+            user_id=f"u-{n % 5}",
+            tags=["beta"],
+            metadata={"tenant": "acme"},
+            prompt_template_version="v3",
         ):
             chain.invoke(question(n))
     LangChainInstrumentor().uninstrument()
@@ -124,7 +131,8 @@ def llama_index() -> InMemorySpanExporter:
     made, exporter = provider("llama-bot")
     LlamaIndexInstrumentor().instrument(tracer_provider=made)
     for n in range(TURNS):
-        engine = RetrieverQueryEngine.from_args(IndexMemoryRetriever(), llm=OneAnswer(said=answer(n)))
+        model = OneAnswer(said=answer(n))
+        engine = RetrieverQueryEngine.from_args(IndexMemoryRetriever(), llm=model)
         with using_attributes(session_id=f"s-{n % 4}", user_id=f"u-{n % 5}"):
             engine.query(question(n))
     LlamaIndexInstrumentor().uninstrument()

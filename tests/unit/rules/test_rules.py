@@ -175,6 +175,20 @@ def test_what_is_not_judged_at_all_hides_nothing_of_the_others() -> None:
     assert not any("clamp_min((0 * " in expr for expr in found)
 
 
+def test_records_of_spans_do_not_say_how_many_scores_to_expect() -> None:
+    """Three of them may be one trace, or one of them a hundred: those of other topics say it."""
+    spans = [{"topic": "spans", "format": "otlp_json"}]
+
+    def sent(**settings: str) -> list[str]:
+        found = [r.expr for r in rules(**settings) if isinstance(r, Recording)]
+        return [expr for expr in found if '"part", "sent"' in expr]
+
+    both = {"kafka.topics.interactions": "logs", "ingest.sources": json.dumps(spans)}
+    assert all('{topic!~"spans"}' in expr for expr in sent(**both))
+    assert len(sent(**both)) == 2
+    assert sent(**{"kafka.topics.interactions": "spans", "ingest.format": "otlp_proto"}) == []
+
+
 def test_the_smallest_rate_of_all_applications_counts() -> None:
     """Nothing may be missed that an application of a small rate is not sampled for."""
     apps = json.dumps([{"application": "a*", "sampling": {"rate": 0.02}}])
