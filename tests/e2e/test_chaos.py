@@ -51,6 +51,26 @@ async def test_chaos_with_blocks_counts_every_offset_once(tmp_path: Path) -> Non
 
 
 @pytest.mark.timeout(280)
+async def test_chaos_with_spans_counts_every_trace_once(tmp_path: Path) -> None:
+    """Of 20 kills most strike in the midst of traces; each is judged whole, and counted once.
+
+    Who dies may leave a part of a trace to the next owner, who judges that: it must not count.
+    """
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    blows = Blows(kills=20, terms=4, broker_kills=1, broker_stops=0, bursts=6, spread_s=6)
+    settings = {
+        "ingest__format": "otlp_json",
+        "ingest__trace_quiet_s": 1.0,
+        "ingest__trace_wait_s": 10.0,
+    }
+    setup = Setup(3_000, seed=5, settings=settings, spans=True)
+    figures = await run(setup, tmp_path, lambda stage: chaos(stage, blows))
+    print(figures)
+    assert figures.faults() == []
+    assert figures.struck == {Kind.KILL: 20, Kind.TERM: 4, Kind.BROKER_KILL: 1}
+
+
+@pytest.mark.timeout(280)
 async def test_the_same_harness_catches_a_scorer_that_commits_its_position(tmp_path: Path) -> None:
     """Killed in the same way, a scorer that commits how far it has read loses records.
 

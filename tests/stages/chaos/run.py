@@ -23,7 +23,13 @@ from tests.stages.chaos.figures import Ends, Figures, Scraped
 from tests.stages.chaos.slotted import MOST_DROPPED, Slots, slots_of
 from tests.stages.chaos.strikes import Kind
 from tests.stages.chaos.traffic import AGES, Feeder, Made, labels_of, make_all
-from tests.stages.chaos.verdict import differences, on_topic, score_records, worst
+from tests.stages.chaos.verdict import (
+    differences,
+    of_most_spans,
+    on_topic,
+    score_records,
+    worst,
+)
 from tests.stages.chaos.watch import Watch
 from tests.stages.chaos.weighed import Weighed, weighed
 from tests.stages.process import MonitorProcess, asking, total, until
@@ -45,7 +51,8 @@ class Setup:
     ``module`` is the program that the scorers run, ``settings`` are theirs besides the usual.
     ``blocks`` are the lengths of blocks that new scorers take in turn; none: no blocks. With
     ``shares`` the program takes one of these of the traffic at a time, in blocks of 1.
-    ``most_dropped`` is the share of the offsets that dropped slots alone may cover.
+    ``most_dropped`` is the share of the offsets that dropped slots alone may cover. As ``spans``
+    each interaction comes in three records; who dies in the midst of one may judge a part of it.
     """
 
     interactions: int
@@ -58,6 +65,7 @@ class Setup:
     blocks: tuple[int, ...] = ()
     shares: tuple[float, ...] = ()
     most_dropped: float = MOST_DROPPED
+    spans: bool = False
 
 
 class Stage:
@@ -67,7 +75,7 @@ class Stage:
         self, setup: Setup, traffic: list[Made], broker: KafkaBroker, exporter: MonitorProcess
     ) -> None:
         self.setup, self.traffic, self.broker, self.exporter = setup, traffic, broker, exporter
-        self.feeder = Feeder(broker.bootstrap, INPUT)
+        self.feeder = Feeder(broker.bootstrap, INPUT, spans=setup.spans)
         self.watch = Watch()
         self.struck: Counter[Kind] = Counter()
         self.seen = self.given_up = 0
@@ -161,7 +169,7 @@ async def _background(*works: Any) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _staged(setup: Setup, directory: Path) -> AsyncIterator[Stage]:
-    traffic = make_all(setup.interactions, setup.seed, time.time())
+    traffic = make_all(setup.interactions, setup.seed, time.time(), spans=setup.spans)
     broker = KafkaBroker(directory)
     async with AsyncExitStack() as stack:
         stack.callback(broker.kill)
@@ -208,6 +216,8 @@ async def _counted(stage: Stage, seconds: float) -> Figures:
         return samples if read >= len(records) else None
 
     samples = await until(all_read, f"{len(records)} score records read by the exporter")
+    if stage.setup.spans:
+        records = of_most_spans(records)
     found = differences(samples, stage.traffic, records, time.time())
     blocks = stage.setup.blocks
     if blocks:  # a pick stands for others, whose values are not those of the estimates

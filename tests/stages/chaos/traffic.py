@@ -12,6 +12,8 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 
 from tests.servers.judge_labels import Labels
+from tests.stages.otlp_spans import as_json, span
+from tests.stages.otlp_spans import made as one_record
 from tests.stages.plain import encoded
 
 HOUR = 3_600
@@ -44,12 +46,13 @@ class Made:
         return str(self.interaction["interaction_id"])
 
 
-def make(name: str, rng: Random, event_time: float) -> Made:
+def make(name: str, rng: Random, event_time: float, *, with_reference: bool = True) -> Made:
     """A response of one to four sentences, some of them wrong; most have a reference."""
     stated = rng.sample(range(len(FACTS)), rng.randint(1, len(FACTS)))
     true = [rng.random() < 0.8 for _ in stated]
     claims = [FACTS[fact][0 if held else 1] for fact, held in zip(stated, true, strict=True)]
-    known = sorted(rng.sample(range(len(FACTS)), 3)) if rng.random() < 0.8 else []
+    has_reference = with_reference and rng.random() < 0.8
+    known = sorted(rng.sample(range(len(FACTS)), 3)) if has_reference else []
     agreed = [held and fact in known for fact, held in zip(stated, true, strict=True)]
     interaction = {
         "interaction_id": name,
@@ -79,10 +82,35 @@ def _labels(interaction: dict[str, Any], claims: list[str], truths: list[str]) -
     return Labels(asked, frozenset(held))
 
 
-def make_all(count: int, seed: int, now: float) -> list[Made]:
-    """Interactions with event times in all windows up to ``now`` (epoch seconds)."""
+def make_all(count: int, seed: int, now: float, *, spans: bool = False) -> list[Made]:
+    """Interactions with event times in all windows up to ``now`` (epoch seconds).
+
+    As ``spans`` their ids are those of traces, and they have no references.
+    """
     rng, ages = Random(f"traffic/{seed}"), list(AGES.values())
-    return [make(f"c{i:05d}", rng, now - rng.uniform(*ages[i % len(ages)])) for i in range(count)]
+    names = (f"{i + 1:032x}" if spans else f"c{i:05d}" for i in range(count))
+    return [
+        make(name, rng, now - rng.uniform(*ages[i % len(ages)]), with_reference=not spans)
+        for i, name in enumerate(names)
+    ]
+
+
+def as_spans(made: Made) -> list[bytes]:
+    """Three records: what was retrieved, the model, and the root, which ends last."""
+    found = made.interaction
+    end_ns = int(datetime.fromisoformat(found["timestamp"]).timestamp() * 1e6) * 1_000
+    kind, trace = "openinference.span.kind", int(made.id, 16)
+    documents = {
+        f"retrieval.documents.{n}.document.content": text
+        for n, text in enumerate(found["retrieved_contexts"])
+    }
+    texts = {"input.value": found["user_input"], "output.value": found["response"]}
+    spans = (
+        span(trace, 2, 1, {kind: "RETRIEVER", **documents}, begin_ns=end_ns - 999),
+        span(trace, 3, 1, {kind: "LLM", "llm.model_name": "m"}, begin_ns=end_ns - 999),
+        span(trace, 1, None, {kind: "CHAIN", **texts}, begin_ns=end_ns - 999),
+    )
+    return [as_json(one_record(each, service=found["application"])) for each in spans]
 
 
 def labels_of(traffic: Sequence[Made]) -> Labels:
@@ -92,10 +120,13 @@ def labels_of(traffic: Sequence[Made]) -> Labels:
 
 
 class Feeder:
-    """One patient producer, which writes each interaction exactly once whatever happens."""
+    """One patient producer, which writes each interaction exactly once whatever happens.
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        self._bootstrap, self._topic = bootstrap, topic
+    As ``spans`` in records of parts, those of many traces between one another.
+    """
+
+    def __init__(self, bootstrap: str, topic: str, *, spans: bool = False) -> None:
+        self._bootstrap, self._topic, self._spans = bootstrap, topic, spans
         self.fed = 0
         self.enough = False
 
@@ -112,11 +143,18 @@ class Feeder:
             while self.fed < len(traffic) and not self.enough:
                 until = min(self.fed + CHUNK, len(traffic), int(allowed()))
                 sent = [
-                    await producer.send(self._topic, encoded(one.interaction), key=one.id.encode())
-                    for one in traffic[self.fed : until]
+                    await producer.send(self._topic, value, key=key)
+                    for key, value in self._records(traffic[self.fed : until])
                 ]
                 await asyncio.gather(*sent)
                 self.fed = max(self.fed, until)
                 await asyncio.sleep(EVERY_S if self.fed >= allowed() else 0)
         finally:
             await producer.stop()
+
+    def _records(self, traffic: Sequence[Made]) -> list[tuple[bytes, bytes]]:
+        """Keys and values, in their order."""
+        if not self._spans:
+            return [(one.id.encode(), encoded(one.interaction)) for one in traffic]
+        parts = [(one.id.encode(), as_spans(one)) for one in traffic]
+        return [(key, values[n]) for n in range(3) for key, values in parts]

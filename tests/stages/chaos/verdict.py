@@ -71,6 +71,15 @@ def score_records(read: Sequence[Record]) -> list[ScoreRecord]:
     return [read_score_record(record.value or b"") for record in read]
 
 
+def of_most_spans(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
+    """Those that saw as much of their trace as any other of it: the rest must not count."""
+    most = Counter[str]()
+    for record in records:
+        spans = record.source.spans or 0
+        most[record.interaction_id] = max(most[record.interaction_id], spans)
+    return [one for one in records if one.source.spans == most[one.interaction_id]]
+
+
 def differences(
     samples: Samples, traffic: Sequence[Made], records: Sequence[ScoreRecord], now: float
 ) -> dict[str, float]:
@@ -111,6 +120,8 @@ def _by_truth(traffic: Sequence[Made], repeated: Mapping[str, float]) -> Expecte
     for metric in ("faithfulness", "incorrect_claims"):
         picks = [[x for one in group for x in _picks(one, metric)] for group in groups]
         horizon = [x for group in picks for x in group]
+        if not any(x is not None for x in horizon):
+            continue  # without references nothing is defined, and nothing shown
         for i, window in enumerate(AGES):
             expected = batch(
                 [x for group in picks[: i + 1] for x in group], horizon, repeated.get(metric, 1.0)
