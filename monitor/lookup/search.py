@@ -13,6 +13,7 @@ from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import headers
 from monitor.ingest.dead_letters.listing import row
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.gathered import TraceRecord, gathered
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
@@ -24,6 +25,7 @@ from monitor.sampling.hashing import unit_hash
 
 #: An id that the log lacks is its place.
 _PLACE: Final = re.compile(r"(.+)/([0-9]{1,9})/([0-9]{1,18})", re.DOTALL)
+_TRACE_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 async def scores_of(
@@ -90,14 +92,31 @@ class _Inputs:
             record = await scan.one(*place)
             return [] if record is None or not self._may_be(record, place) else [record]
         asked = spellings(self.interaction_id)
-        return [
+        found = [
             record
             for topic in topics
             async for record in scan.records(topic, start_ms=int(since * 1000))
             if record.value is not None
-            and any(each in record.value for each in asked)
-            and _has_id(self._format(record), record.value, self.interaction_id)
+            and (
+                self._has_spans_of_it(record)
+                if self.rules.formats.spans_of(topic) is not None
+                else any(each in record.value for each in asked)
+                and _has_id(self._format(record), record.value, self.interaction_id)
+            )
         ]
+        whole, _ = gathered(found, self.rules.formats)
+        return [each for each in whole if not isinstance(each, TraceRecord) or self._is_it(each)]
+
+    def _has_spans_of_it(self, record: KafkaRecord) -> bool:
+        """Whether a record of spans may hold some of this trace: by its bytes, or by its digits."""
+        value = record.value or b""
+        if not _TRACE_ID.fullmatch(self.interaction_id):
+            return False
+        digits = self.interaction_id.encode()
+        return digits in value or bytes.fromhex(self.interaction_id) in value
+
+    def _is_it(self, trace: TraceRecord) -> bool:
+        return trace.spans[0].trace_id == self.interaction_id
 
     def _place(self) -> tuple[str, int, int] | None:
         found = _PLACE.fullmatch(self.interaction_id)

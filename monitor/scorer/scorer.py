@@ -313,9 +313,11 @@ class Scorer:
         return ending.outcome, ending.reason
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
-        redact = self._redactor.interaction
-        own = self._redactor.has_own
-        return await offloaded(self._threads, (record.value,), redact, interaction, may_be_slow=own)
+        redact, own = self._redactor.interaction, self._redactor.has_own
+        # A trace is not encoded for this: its ids and times would look like numbers to hide, too.
+        is_trace = isinstance(record, TraceRecord)
+        logged = interaction.model_dump_json().encode() if is_trace else record.value
+        return await offloaded(self._threads, (logged,), redact, interaction, may_be_slow=own)
 
     async def _ending(
         self, work: Work, judgeable: Judgeable, policy: ScoringPolicy

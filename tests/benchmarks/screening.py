@@ -141,6 +141,7 @@ async def consumed(worker: Scorer, fed: Sequence[Record]) -> float:
         for record in worker.prefilter(fed[start : start + 512]):
             if (work := worker.begin(record)) is not None:
                 tasks.append(work.start())
+        worker.turn()
         await asyncio.sleep(0)
     await asyncio.gather(*tasks)
     return time.process_time() - begun

@@ -152,6 +152,10 @@ async def test_a_topic_of_spans_is_recognised_tried_and_looked_at(
     shown = await ran("ingest", "try", "-n", "100", "--config", str(file))
     assert f"{TURNS} of {TURNS} traces are interactions" in shown.stdout
     assert "partition_traces_by_id" in shown.stdout
+    trace_id = found["records"][0]["interaction"]["interaction_id"]
+    why = await ran("why", trace_id, "--config", str(file))
+    assert "and it has not ended yet" in why.stdout
+    assert f"logged at {topic}/" in why.stdout
     doctor = await ran("doctor", "--config", str(file))
     (line,) = (row for row in doctor.stdout.splitlines() if " traces " in row and "WARN" in row)
     assert f"{TURNS} traces in {len(parts)} records" in line

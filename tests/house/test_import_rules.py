@@ -48,6 +48,7 @@ BREACHES = [
     ("demo/send.py", "confluent_kafka", "Only demo.broker"),
     ("judge/text.py", "litellm", "Only judge.llm imports"),
     ("kafka/idle.py", "stamina", "Only judge.llm imports"),
+    ("onboarding/trial.py", "opentelemetry", "Only ingest.formats.otlp"),
     ("judge/cache/memory.py", "redis", "Only judge.cache.redis_store"),
     ("judge/limits/quota.py", "throttled", "Only judge.limits.redis_limiter"),
     ("control/follower.py", "prometheus_client", "Only exporter and telemetry"),

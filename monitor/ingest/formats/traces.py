@@ -18,7 +18,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
 from monitor.ingest.formats.logged import MOST_PASSAGES, Decoded, LoggedInteraction, decoded
-from monitor.ingest.formats.otlp import SpanAttributes, Span
+from monitor.ingest.formats.otlp import Span, SpanAttributes
 from monitor.ingest.formats.rejection import listed, missing_field, named, rejected, wrong_value
 from monitor.ingest.formats.reshaping import unflattened
 from monitor.records import REDACTED_TEXT, Source
