@@ -157,6 +157,7 @@ async def _sampled(
     oldest, starts = policies.oldest(now), {(one.topic, one.partition): one.start for one in found}
     for topic, partition, offset in _spread(found):
         record = await scan.one(topic, partition, offset)
+        await formats.prepare([] if record is None else [record])
         interaction = None if record is None else formats.interaction_of(record)
         is_too_old = interaction is not None and interaction.event_time.timestamp() < oldest
         if offset >= starts[topic, partition]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -18,32 +19,58 @@ from monitor.config.mapping import (
 from monitor.errors import ConfigurationError
 from monitor.ingest.formats import native
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
-from monitor.ingest.formats.mapped import MappedJson
+from monitor.ingest.formats.mapped import Mapped, json_object
 from monitor.ingest.formats.mapping import PassagePlaces, Place, RecordMapping
 from monitor.ingest.formats.otlp import has_protobuf
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+from monitor.ingest.formats.registered import Registered, Schemas
 from monitor.ingest.formats.reshaping import Reshaping, Step
+from monitor.ingest.registry.client import RegistryAccess
+from monitor.ingest.registry.store import SchemaStore
 from monitor.runtime.expressions import Expression
 from monitor.runtime.functions import named
+from monitor.runtime.health import Health
 
 _TEXTS = ("user_input", "response", "reference")
 _RECORD = "@"
 
 
-def topic_formats(settings: Settings) -> TopicFormats:
-    """The formats; raises ``ConfigurationError`` for a function that is not there."""
-    ingest = settings.ingest
+def topic_formats(settings: Settings, health: Health | None = None) -> TopicFormats:
+    """The formats; ``health`` is told of a schema registry that is waited for.
+
+    Raises ``ConfigurationError`` for a function that is not there.
+    """
+    ingest, schemas = settings.ingest, registry_schemas(settings, health)
     return TopicFormats(
-        log_format(ingest.format, ingest.mapping, "ingest.mapping"),
+        log_format(ingest.format, ingest.mapping, "ingest.mapping", schemas),
         {
-            source.topic: log_format(source.format, source.mapping, f"ingest.sources.{n}.mapping")
+            source.topic: log_format(
+                source.format, source.mapping, f"ingest.sources.{n}.mapping", schemas
+            )
             for n, source in enumerate(ingest.sources)
         },
     )
 
 
-def log_format(name: LogFormatName, mapping: LogMapping | None, path: str) -> LogFormat:
-    """One format; ``path`` is where the mapping was set.
+def registry_schemas(settings: Settings, health: Health | None) -> SchemaStore | None:
+    """Those of ``ingest.registry``; None where none is set."""
+    registry = settings.ingest.registry
+    if registry.url is None:
+        return None
+    access = RegistryAccess(
+        registry.url,
+        registry.username,
+        None if registry.password is None else registry.password.get_secret_value(),
+        None if registry.token is None else registry.token.get_secret_value(),
+        registry.ca_file,
+    )
+    return SchemaStore(access, health or Health(time.monotonic), time.monotonic)
+
+
+def log_format(
+    name: LogFormatName, mapping: LogMapping | None, path: str, schemas: Schemas | None = None
+) -> LogFormat:
+    """One format; ``path`` is where the mapping was set, ``schemas`` are those of a registry.
 
     Raises ``ConfigurationError`` for a function or a package that is not there.
     """
@@ -57,7 +84,10 @@ def log_format(name: LogFormatName, mapping: LogMapping | None, path: str) -> Lo
     if mapping is None:
         assert name == "native", "the settings say otherwise"
         return native
-    return MappedJson(_record_mapping(mapping, path))
+    if name == "registry":
+        assert schemas is not None, "the settings say otherwise"
+        return Registered(_record_mapping(mapping, path), schemas)
+    return Mapped(_record_mapping(mapping, path), json_object)
 
 
 def _record_mapping(mapping: LogMapping, path: str) -> RecordMapping:

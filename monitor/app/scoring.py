@@ -69,5 +69,5 @@ def build_scorer(
         pauses,
         threads,
         broker_time=broker_time,
-        formats=topic_formats(settings),
+        formats=topic_formats(settings, health),
     )

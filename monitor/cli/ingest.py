@@ -48,12 +48,15 @@ def try_(
 
     Exit code 1 when no record can be read.
     """
+    import asyncio
+
     from monitor.onboarding.trial import TrialSummary, all_tried, as_json, lines, summary_lines
     from monitor.runtime.visible import json_text, visible
 
     settings, now = _settings(config, set_), _now()
     name, records = _records(settings, file, topic, most, limit)
     rules = _trial_rules(settings, name, now, of_file=file is not None)
+    asyncio.run(rules.formats.prepare(records))
     found, traces = all_tried(records, rules, int(now * 1000))
     summary = TrialSummary(traces)
     for each in found:
@@ -91,6 +94,8 @@ def guess(
     settings = _settings(config, set_)
     name, records = _records(settings, file, topic, _MOST_GUESSED, limit)
     found = recognised(record.value for record in records)
+    if found.is_registered and settings.ingest.registry.url is not None:
+        found = _decoded(settings, found, records)
     text, notes = _proposed(settings, found, name)
     if text:
         print_report(text.rstrip("\n"))
@@ -115,14 +120,39 @@ def _proposed(settings: Settings, found: Recognised, name: str) -> tuple[str, li
         spans = found.otlp if found.span_format == "otlp_json" else found.protobuf
         said = f"{spans} of {found.records} records are spans (OTLP): no mapping is needed"
         return span_proposal(found.span_format, name), [said, *notes]
+    if found.is_registered and not found.objects:
+        said = f"{found.framed} of {found.records} records stand behind the id of a schema"
+        mend = "set the address of the registry's API: --set ingest.registry.url=http://…"
+        return "", [*notes, f"{said}: {mend}"]
     if not found.objects:
         said = "is empty" if not found.records else "holds no JSON objects"
         return "", [*notes, f"{name} {said}: there is nothing to map"]
     guess = guessed(viewed(found.objects))
-    text = proposal(guess, name, input_rules(settings).redactor.text)
+    registry = settings.ingest.registry.url if found.is_registered else None
+    text = proposal(guess, name, input_rules(settings).redactor.text, registry)
     if guess.missing:
         notes.append(f"not found: {', '.join(guess.missing)}; fill in these lines")
     return text, notes
+
+
+def _decoded(settings: Settings, found: Recognised, records: list[KafkaRecord]) -> Recognised:
+    """With the objects that the schemas of a registry make of records, and why it makes none."""
+    import asyncio
+    from collections import Counter
+
+    from monitor.app.formats import registry_schemas
+    from monitor.errors import MessageRejected
+    from monitor.ingest.formats.registered import decoded_by, schema_id
+
+    schemas, objects, others = registry_schemas(settings, None), [], Counter(found.others)
+    assert schemas is not None, "its address is set"
+    for record in records:
+        try:
+            asyncio.run(schemas.fetched(schema_id(record.value or b"")))
+            objects.append(decoded_by(schemas, record.value or b""))
+        except MessageRejected as error:
+            others[str(error)] += 1
+    return found._replace(objects=objects, others=others)
 
 
 def _settings(config: Path | None, overrides: list[str] | None) -> Settings:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from monitor.config.base import Section, TimeZone, items, mapping, split
 from monitor.runtime.expressions import Expression
 
-LogFormatName = Literal["native", "json", "otlp_json", "otlp_proto"]
+LogFormatName = Literal["native", "json", "otlp_json", "otlp_proto", "registry"]
 
 #: A function of the record, as `module:function`.
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
@@ -142,11 +142,13 @@ class LogMapping(Section):
 def _fits(found: LogMapping | None, info: ValidationInfo) -> LogMapping | None:
     """Raises ``ValueError`` where the format needs a mapping and has none, or has one in vain."""
     log_format = info.data.get("format")
-    if log_format == "json" and found is None:
+    needs_one = log_format in ("json", "registry")
+    if needs_one and found is None:
         raise ValueError(
-            "missing, and format json needs it; rag-monitor ingest guess --topic NAME proposes one"
+            f"missing, and format {log_format} needs it; rag-monitor ingest guess --topic NAME "
+            "proposes one"
         )
-    if log_format != "json" and found is not None:
+    if not needs_one and found is not None:
         raise ValueError(f"has no effect while format is {log_format}; set format: json")
     return found
 

@@ -25,6 +25,7 @@ from monitor.config.limits import BudgetSettings, LimitSettings
 from monitor.config.mapping import FittingMapping, LogFormatName, LogSource, with_topics_of_sources
 from monitor.config.objectives import SharedObjective, check_shared
 from monitor.config.redaction import Redaction
+from monitor.config.registry import RegistrySettings
 from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
 
@@ -114,7 +115,8 @@ class Ingest(Section):
     format: LogFormatName = Field(
         "native",
         description="format of the logged interactions; json: of another shape, by mapping; "
-        "otlp_json, otlp_proto: spans, as an OpenTelemetry collector's Kafka exporter writes them",
+        "otlp_json, otlp_proto: spans, as an OpenTelemetry collector's Kafka exporter writes them;"
+        " registry: Avro, Protobuf or JSON behind a schema registry, by mapping",
     )
     mapping: FittingMapping = Field(
         None,
@@ -126,6 +128,7 @@ class Ingest(Section):
         description="topics of different shapes: a list of {topic, format, mapping}; they are read"
         " beside kafka.topics.interactions, where that is set",
     )
+    registry: RegistrySettings = RegistrySettings()
     trace_quiet_s: float = Field(
         5.0,
         gt=0,
@@ -175,6 +178,13 @@ class Ingest(Section):
         "and the horizon are not sampled (too_old)",
     )
     circuit: CircuitSettings = CircuitSettings()
+
+    @model_validator(mode="after")
+    def _has_a_registry(self) -> Self:
+        formats = {self.format, *(source.format for source in self.sources)}
+        if "registry" in formats and self.registry.url is None:
+            raise ValueError("format registry needs registry.url, which is missing")
+        return self
 
     @model_validator(mode="after")
     def _waits_longer_than_it_is_quiet(self) -> Self:

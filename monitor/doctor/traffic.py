@@ -49,6 +49,7 @@ async def examine(
     gathering = Gathering(rules.formats)
     try:
         async for batch in inspector.newest(topic, partitions, MOST_RECORDS):
+            await rules.formats.prepare(batch)
             for record in batch:
                 for found in gathering.add(record):
                     digest.add(found)

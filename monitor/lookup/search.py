@@ -101,11 +101,18 @@ class _Inputs:
                 self._has_spans_of_it(record)
                 if self.rules.formats.spans_of(topic) is not None
                 else any(each in record.value for each in asked)
-                and _has_id(self._format(record), record.value, self.interaction_id)
             )
         ]
+        await self.rules.formats.prepare(found)
+        found = [each for each in found if self._has_id_of_it(each)]
         whole, _ = gathered(found, self.rules.formats)
         return [each for each in whole if not isinstance(each, TraceRecord) or self._is_it(each)]
+
+    def _has_id_of_it(self, record: KafkaRecord) -> bool:
+        """Whether it is of this id, as far as one record can tell."""
+        if self.rules.formats.spans_of(record.topic) is not None:
+            return True
+        return _has_id(self._format(record), record.value or b"", self.interaction_id)
 
     def _has_spans_of_it(self, record: KafkaRecord) -> bool:
         """Whether a record of spans may hold some of this trace: by its bytes, or by its digits."""

@@ -32,8 +32,8 @@ _MEANT: Final = {
 Redact = Callable[[str], str]
 
 
-def proposal(guess: Guess, topic: str, redact: Redact) -> str:
-    """The file; ``redact`` cleans an example.
+def proposal(guess: Guess, topic: str, redact: Redact, registry: str | None = None) -> str:
+    """The file; ``redact`` cleans an example, ``registry`` is where the schemas are, if anywhere.
 
     It is read as it is where nothing is missing.
     """
@@ -44,7 +44,7 @@ def proposal(guess: Guess, topic: str, redact: Redact) -> str:
         "  topics:",
         f"    interactions: {_scalar(topic)}",
         "ingest:",
-        "  format: json",
+        *(["  format: json"] if registry is None else _registered(registry)),
         "  mapping:",
         *_steps(guess),
     ]
@@ -54,6 +54,10 @@ def proposal(guess: Guess, topic: str, redact: Redact) -> str:
         lines += _field(name, guess, redact)
     lines.append(_commented('    # attributes: "*"', "all other fields; or {name: place}"))
     return "\n".join(lines) + "\n"
+
+
+def _registered(url: str) -> list[str]:
+    return ["  format: registry", "  registry:", f"    url: {_scalar(url)}"]
 
 
 def span_proposal(span_format: str, topic: str) -> str:
@@ -124,7 +128,8 @@ def _shown(value: Any, redact: Redact) -> str:
 def _scalar(text: str) -> str:
     if _BARE.fullmatch(text) and text.lower() not in _WORDS:
         return text
-    return json.dumps(text, ensure_ascii=False)
+    quoted_text = json.dumps(text, ensure_ascii=False)
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in quoted_text)
 
 
 def _commented(line: str, comment: str) -> str:

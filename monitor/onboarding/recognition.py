@@ -12,6 +12,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK, looks_like
 from monitor.ingest.formats.otlp import has_protobuf, proto_spans
+from monitor.ingest.formats.registered import schema_id
 from monitor.records import Source
 
 _NOWHERE = Source(topic="", partition=0, offset=0)
@@ -21,13 +22,15 @@ _OTLP = "resourceSpans"
 class Recognised(NamedTuple):
     """How many of so many ``records`` are native or OTLP, and those that are JSON ``objects``.
 
-    OTLP in JSON and, in ``protobuf``, the other way. ``others``: what the rest seems to be.
+    OTLP in JSON and, in ``protobuf``, the other way. ``framed`` are behind the id of a schema.
+    ``others``: what the rest seems to be.
     """
 
     records: int
     native: int
     otlp: int
     protobuf: int
+    framed: int
     objects: list[dict[str, Any]]
     others: Counter[str]
 
@@ -35,6 +38,11 @@ class Recognised(NamedTuple):
     def is_native(self) -> bool:
         """Whether it is our own format: most of them are."""
         return self.native > self.records / 2
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a schema registry knows what most of them are."""
+        return self.framed > self.records / 2
 
     @property
     def span_format(self) -> Literal["otlp_json", "otlp_proto"] | None:
@@ -46,13 +54,16 @@ class Recognised(NamedTuple):
 
 def recognised(values: Iterable[bytes | None]) -> Recognised:
     """Each by itself; a tombstone is none."""
-    found = Recognised(0, 0, 0, 0, [], Counter())
-    count = natives = spans = protobuf = 0
+    found = Recognised(0, 0, 0, 0, 0, [], Counter())
+    count = natives = spans = protobuf = framed = 0
     for value in values:
         if value is None:
             continue
         count += 1
         record = _parsed(value)
+        if _has_schema_id(value):
+            framed += 1
+            continue
         if record is None and _is_protobuf(value):
             protobuf += 1
             continue
@@ -62,7 +73,9 @@ def recognised(values: Iterable[bytes | None]) -> Recognised:
         natives += _is_native(value)
         spans += _OTLP in record
         found.objects.append(record)
-    return found._replace(records=count, native=natives, otlp=spans, protobuf=protobuf)
+    return found._replace(
+        records=count, native=natives, otlp=spans, protobuf=protobuf, framed=framed
+    )
 
 
 def _parsed(value: bytes) -> Any:
@@ -75,6 +88,14 @@ def _parsed(value: bytes) -> Any:
 def _is_native(value: bytes) -> bool:
     try:
         native.decode(value, _NOWHERE, 0)
+    except MessageRejected:
+        return False
+    return True
+
+
+def _has_schema_id(value: bytes) -> bool:
+    try:
+        schema_id(value)
     except MessageRejected:
         return False
     return True

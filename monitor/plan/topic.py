@@ -70,6 +70,7 @@ async def _read(access: TrafficAccess, now: float, minutes: float) -> Thinned:
         for topic in access.interactions:
             async for record in scan.records(topic, start_ms=start_ms, strictly=True):
                 if record.timestamp >= start_ms:
+                    await access.formats.prepare([record])
                     see(gathering.add(record))
     finally:
         await scan.stop()

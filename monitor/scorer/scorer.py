@@ -128,6 +128,10 @@ class Scorer:
             return 0
         return self._dead_letters.gate.room(partition)
 
+    def awaits(self, record: KafkaRecord) -> bool:
+        """Whether the schema of a record is not known yet."""
+        return self._formats.awaits(record)
+
     def turn(self) -> None:
         """The consuming loop comes round."""
         self._dead_letters.gate.turn()

@@ -169,6 +169,9 @@ class ToldWorker:
             raise self.error
         self.done.append(name)
 
+    def awaits(self, record: KafkaRecord) -> bool:
+        return record.key == b"later"
+
     def room(self, partition: Partition) -> int | None:
         return 0 if partition in self.shut else None
 

@@ -82,7 +82,7 @@ class Dispatcher:
             if state.fenced or not state.waiting:
                 continue
             found = weight(state.waiting[0].record.value)
-            if not self._bears(found) or self._worker.room(state.partition) == 0:
+            if not self._may_begin(state, found):
                 without_room.append(state)
                 continue
             begun += found
@@ -90,6 +90,11 @@ class Dispatcher:
             if state.waiting:
                 self._turns.append(state)
         self._turns.extend(without_room)
+
+    def _may_begin(self, state: PartitionState, weighs: int) -> bool:
+        if not self._bears(weighs) or self._worker.room(state.partition) == 0:
+            return False
+        return not self._worker.awaits(state.waiting[0].record)
 
     def _bears(self, found: int) -> bool:
         """Whether memory bears a record of this weight beside the large ones under way."""

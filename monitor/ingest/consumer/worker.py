@@ -31,6 +31,12 @@ class Worker(Protocol):
         The rest waits, and nothing of the partition is fetched while there is no room.
         """
 
+    def awaits(self, record: KafkaRecord) -> bool:
+        """Whether it cannot begin yet, for want of something that is being fetched.
+
+        The rest of its partition waits behind it, and is asked about again.
+        """
+
     def log_ended(self, partition: Partition) -> None:
         """No more comes of the partition's log, all of which has begun: another one follows.
 

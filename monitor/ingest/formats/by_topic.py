@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.registered import Registered
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 
@@ -46,6 +47,20 @@ class TopicFormats(NamedTuple):
         """The format of a topic of spans, whose records are parts of traces; None of another."""
         found = self.of(topic)
         return found if isinstance(found, SpanFormat) else None
+
+    def awaits(self, record: KafkaRecord) -> bool:
+        """Whether something must be fetched before it can be decoded; it is, from now on."""
+        found = self.of(record.topic)
+        if not isinstance(found, Registered) or record.value is None:
+            return False
+        return found.awaits(record.value)
+
+    async def prepare(self, records: Iterable[KafkaRecord]) -> None:
+        """Fetch what decoding them takes, for whoever reads a topic and waits for nothing else."""
+        for record in records:
+            found = self.of(record.topic)
+            if isinstance(found, Registered) and record.value is not None:
+                await found.prepare(record.value)
 
     def interaction_of(self, record: KafkaRecord) -> Interaction | None:
         """What a record of live traffic holds, by its own time; None if that is no interaction."""

@@ -13,6 +13,7 @@ _LOOKED_AT = 1_000
 _UNPACKED = "send JSON as it is and let the producer compress (compression.type), which is undone"
 _AS_JSON = "write the value with a JSON encoder, in UTF-8"
 _CONVERTED = "convert it to JSON before it is logged"
+_REGISTERED = "set ingest.format to registry, and ingest.registry.url"
 _COMPRESSED = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -78,10 +79,10 @@ def _behind_confluent(value: bytes) -> tuple[str, str]:
     """Magic byte 0 and the id of a schema in four bytes, as a registry's serialisers write."""
     schema = int.from_bytes(value[1:5], "big")
     if value[5:].lstrip().startswith(b"{"):
-        mend = "use a plain JSON serialiser in place of that of the schema registry"
+        mend = _REGISTERED
         return f"JSON behind Confluent's 5 bytes (schema id {schema})", mend
     what = f"Avro or Protobuf behind Confluent's 5 bytes (schema id {schema})"
-    return what, _CONVERTED
+    return what, _REGISTERED
 
 
 def _of_text(value: bytes) -> tuple[str, str] | None:

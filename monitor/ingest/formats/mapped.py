@@ -1,8 +1,9 @@
-"""JSON of the log's own shape: a mapping says where the fields of an interaction stand."""
+"""Logs of their own shape: a mapping says where the fields of an interaction stand."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -24,11 +25,14 @@ _NUMBER = re.compile(r"\d{9,19}(\.\d{1,9})?", re.ASCII)
 _ID: TypeAdapter[str] = TypeAdapter(LoggedId)
 
 
-class MappedJson:
-    """One interaction a record, read by ``mapping``."""
+class Mapped:
+    """One interaction a record, read by ``mapping``; ``parse`` makes an object of its bytes.
 
-    def __init__(self, mapping: RecordMapping) -> None:
-        self._mapping = mapping
+    That raises ``MessageRejected``.
+    """
+
+    def __init__(self, mapping: RecordMapping, parse: Callable[[bytes], dict[str, Any]]) -> None:
+        self._mapping, self._parse = mapping, parse
         self._read = mapping.read_fields()
         self._shown = _shown(mapping)
 
@@ -65,14 +69,7 @@ class MappedJson:
         return None if found is None else _ID.validate_python(found)
 
     def _record(self, value: bytes) -> dict[str, Any]:
-        value = value.removeprefix(BYTE_ORDER_MARK)
-        try:
-            record = from_json(value, allow_inf_nan=False)
-        except ValueError as error:
-            raise not_json(str(error), value) from None
-        if not isinstance(record, dict):
-            raise not_an_object(record)
-        return self._mapping.reshaping.applied(record)
+        return self._mapping.reshaping.applied(self._parse(value))
 
     def _fields(self, record: dict[str, Any]) -> dict[str, Any]:
         mapping = self._mapping
@@ -125,6 +122,18 @@ class MappedJson:
             return parse_any_unit(found)
         except ValueError as error:
             raise ValueError(f"{error}; for times without an offset set mapping.timezone") from None
+
+
+def json_object(value: bytes) -> dict[str, Any]:
+    """The object; raises ``MessageRejected``."""
+    value = value.removeprefix(BYTE_ORDER_MARK)
+    try:
+        record = from_json(value, allow_inf_nan=False)
+    except ValueError as error:
+        raise not_json(str(error), value) from None
+    if not isinstance(record, dict):
+        raise not_an_object(record)
+    return record
 
 
 def _shown(mapping: RecordMapping) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""A schema registry: schemas are fetched, kept, and made into what decodes by them."""
