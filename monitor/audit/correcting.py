@@ -24,7 +24,7 @@ from monitor.stats.correction import (
 from monitor.stats.sums import as_worse
 
 #: Milliseconds of labels that a correction is made from.
-LABELS_MS: Final = 30 * 86_400_000
+LABELS_MS: Final = 28 * 86_400_000
 #: The name under which two people are compared.
 REVIEWERS: Final = "reviewers"
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from monitor.errors import DependencyRefused
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer, RecordRefused
+from monitor.records.control import Removed
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -34,11 +35,11 @@ class Outbox:
     ) -> None:
         self._connection, self._topic, self._health = connection, topic, health
         self._what, self._headers = what, headers
-        self._queue: asyncio.Queue[Keyed] = asyncio.Queue()
+        self._queue: asyncio.Queue[Keyed | Removed] = asyncio.Queue()
         self._under_way: set[str] = set()
 
-    def offer(self, record: Keyed) -> None:
-        """Write it, unless one with its key is under way."""
+    def offer(self, record: Keyed | Removed) -> None:
+        """Write it, unless one with its key is under way; ``Removed`` as a tombstone."""
         if not self.holds(record.key):
             self._under_way.add(record.key)
             self._queue.put_nowait(record)
@@ -70,7 +71,7 @@ class Outbox:
             if producer is not None:
                 await producer.stop()
 
-    async def _write(self, producer: Producer, record: Keyed) -> None:
-        key, value = record.key.encode(), record.to_json()
+    async def _write(self, producer: Producer, record: Keyed | Removed) -> None:
+        key, value = record.key.encode(), None if isinstance(record, Removed) else record.to_json()
         await producer.write(self._topic, value, key=key, headers=self._headers)
         logger().info(f"{self._what}_published", key=record.key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Any, Final, Literal, NamedTuple
 
@@ -85,6 +85,8 @@ class _Rated(NamedTuple):
     segment: str
     worse: float
     doubt: float
+    #: Whether it is one already, as one of the worst.
+    is_item: bool
 
 
 class AuditDrawing:
@@ -94,7 +96,11 @@ class AuditDrawing:
         self._database = database
 
     async def draw(self, request: DrawRequest, now_ms: int) -> DrawnBatch | None:
-        """Draw from those that were never drawn; None where there are none."""
+        """Draw from those that were never drawn; None where there are none.
+
+        What was only looked at as one of the worst may be drawn by chance as well, and then counts
+        as that: without it the others would stand for a whole that lacks its worst part.
+        """
         async with self._database.writing() as connection:
             judge = request.judge or await _latest_judge(connection, request)
             if judge is None:
@@ -106,17 +112,19 @@ class AuditDrawing:
             number = await _insert_batch(connection, request, judge, len(candidates), now_ms)
             random = Random(request.seed)
             random.shuffle(chosen)  # whoever stops half-way has read some of every stratum
+            before = (await connection.execute(select(func.count()).select_from(item))).scalar_one()
             rows = [
                 {
                     "batch_id": number,
                     "evidence_id": candidate.evidence_id,
                     "stratum": stratum,
                     "probability": probability,
+                    # Over all draws: small ones would have no second readings at all.
                     "readings": 2 if place % SECOND_EVERY == SECOND_EVERY - 1 else 1,
                 }
-                for place, (candidate, stratum, probability) in enumerate(chosen)
+                for place, (candidate, stratum, probability) in enumerate(chosen, before)
             ]
-            await connection.execute(insert(item), rows)
+            await _put(connection, rows, {one.evidence_id for one in candidates if one.is_item})
         return DrawnBatch(number, judge, strata)
 
     async def next_for(
@@ -225,8 +233,11 @@ async def _candidates(
 ) -> list[_Rated]:
     """Those with a value, a weight and texts that were never drawn, in the order of numbers."""
     drawn = exists().where(item.c.evidence_id == evidence.c.id)
+    if request.strategy != "worst":
+        drawn = drawn.where(item.c.probability > 0)
+    is_item = exists().where(item.c.evidence_id == evidence.c.id).label("is_item")
     rows = await connection.execute(
-        select(evidence.c.id, evidence.c.segment, evidence.c.doubt, score.c.value)
+        select(evidence.c.id, evidence.c.segment, evidence.c.doubt, score.c.value, is_item)
         .join(score, score.c.evidence_id == evidence.c.id)
         .where(
             score.c.metric == request.metric,
@@ -241,7 +252,23 @@ async def _candidates(
         .order_by(evidence.c.id)
     )
     better = CATALOGUE[request.metric].higher_is_better
-    return [_Rated(row.id, row.segment, as_worse(row.value, better), row.doubt) for row in rows]
+    return [
+        _Rated(row.id, row.segment, as_worse(row.value, better), row.doubt, bool(row.is_item))
+        for row in rows
+    ]
+
+
+async def _put(
+    connection: AsyncConnection, rows: Sequence[dict[str, Any]], items: Collection[int]
+) -> None:
+    """New items; those that are one already become one of this batch."""
+    new = [row for row in rows if row["evidence_id"] not in items]
+    if new:
+        await connection.execute(insert(item), new)
+    for row in rows:
+        if row["evidence_id"] in items:
+            where = item.c.evidence_id == row["evidence_id"]
+            await connection.execute(update(item).where(where).values(row))
 
 
 async def _insert_batch(

@@ -278,3 +278,42 @@ async def test_the_oldest_go_where_there_is_no_room(database: Database) -> None:
     assert await EvidenceSearch(database).one(1) is not None
     assert await EvidenceSearch(database).one(2) is None
     assert await store.drop_beyond(100 * one) == 0
+
+
+async def test_the_worst_that_were_looked_at_first_are_drawn_by_chance_as_well(
+    database: Database,
+) -> None:
+    """Else those that are left stand for a whole that lacks its worst part."""
+    await filled(database, 100)
+    drawing, labels = AuditDrawing(database), LabelStore(database)
+    worst = DrawRequest("bot", "claim_precision", 0, NOW_MS, 20, "worst")
+    assert await drawing.draw(worst, NOW_MS) is not None
+    item = await drawing.next_for("ann", NOW_MS)
+    assert item is not None
+    await labels.add(item.evidence_id, HumanLabel("ann", NOW_MS, MIXED, ""))
+    assert [each.probability for each in await labels.readings("bot", FIRST.label, 0)] == [0.0]
+    every = await drawing.draw(worst._replace(strategy="stratified", places=100), NOW_MS)
+    assert every is not None
+    assert {name: tuple(each) for name, each in every.strata.items()} == {
+        "bad": (20, 20),
+        "good": (80, 80),
+    }
+    assert [each.probability for each in await labels.readings("bot", FIRST.label, 0)] == [1.0]
+    (progress,) = await drawing.progress()
+    assert (progress.drawn, progress.done) == (100, 1)
+    assert await drawing.draw(worst, NOW_MS) is None
+
+
+async def test_every_tenth_of_all_is_read_by_two(database: Database) -> None:
+    """Also where each draw is of fewer than ten."""
+    await filled(database, 60)
+    drawing, labels = AuditDrawing(database), LabelStore(database)
+    for seed in range(5):
+        request = DrawRequest("bot", "faithfulness", 0, NOW_MS, 9, "uniform", seed=seed)
+        await drawing.draw(request, NOW_MS)
+    read = {"ann": 0, "bob": 0}
+    for name in read:
+        while (item := await drawing.next_for(name, NOW_MS)) is not None:
+            await labels.add(item.evidence_id, HumanLabel(name, NOW_MS, RIGHT, ""))
+            read[name] += 1
+    assert read == {"ann": 45, "bob": 4}
