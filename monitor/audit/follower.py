@@ -24,7 +24,7 @@ from monitor.runtime.logs import logger
 from monitor.telemetry import AuditTelemetry
 
 PART: Final = "audit"
-#: Partitions move on at their own pace: so much before the slowest one is read again.
+#: Times of records may go back a little: so much before the place that was reached is read again.
 SLACK_S: Final = 3_600
 #: Seconds until a database that is away is asked again: the first time, and at most.
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
@@ -61,9 +61,13 @@ class EvidenceFollower:
     async def run(self) -> None:
         """Replay what is missing, and follow until cancelled."""
         self._health.waits(PART, f"replay of {self._topic}")
-        start = await self._start()
         reader = await TopicReader.start(
-            self._connection, self._topic, self._health, start_ms=start, part="audit_reader"
+            self._connection,
+            self._topic,
+            self._health,
+            start_ms=self._oldest_ms(),
+            starts_ms=await self._starts(),
+            part="audit_reader",
         )
         is_ready = False
         try:
@@ -94,14 +98,21 @@ class EvidenceFollower:
         if number:
             logger().info("audit_evidence_dropped", interactions=number, why=why)
 
-    async def _start(self) -> int:
-        """Epoch milliseconds from which on there may be records that are missing."""
-        oldest = self._clock() - self._keep_s
-        positions = await self._store.positions()
-        if positions:
-            slowest = min(each.broker_ms for each in positions.values()) / 1000 - SLACK_S
-            oldest = max(oldest, slowest)
-        return max(0, milliseconds(oldest))
+    def _oldest_ms(self) -> int:
+        """What is older is not kept, in epoch milliseconds."""
+        return max(0, milliseconds(self._clock() - self._keep_s))
+
+    async def _starts(self) -> dict[int, int]:
+        """By partition, from which time on records may be missing.
+
+        Each for itself: a partition that is not among them was not read yet, however far the others
+        are, and all of it may be missing.
+        """
+        positions, oldest = await self._store.positions(), self._oldest_ms()
+        return {
+            partition: max(oldest, each.broker_ms - milliseconds(SLACK_S))
+            for partition, each in positions.items()
+        }
 
     async def _keep(self, records: Sequence[KafkaRecord]) -> None:
         """All of them, however long the database is away."""

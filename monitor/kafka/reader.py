@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack
 
 from aiokafka import TopicPartition, errors
@@ -32,6 +32,7 @@ class TopicReader:
         self._cluster = cluster
         self._ends: dict[TopicPartition, int] = {}
         self._start_ms = 0
+        self._starts_ms: Mapping[int, int] = {}
 
     @classmethod
     async def start(
@@ -41,10 +42,12 @@ class TopicReader:
         health: Health,
         *,
         start_ms: int,
+        starts_ms: Mapping[int, int] | None = None,
         part: str = "reader",
     ) -> TopicReader:
         """Begin at the first record whose broker time is ≥ ``start_ms`` (epoch milliseconds).
 
+        ``starts_ms`` has another such time for the partitions that it names.
         ``part`` is what waits when the topic or a broker is missing.
 
         Where the broker does not know such a record, and is not able to tell that there is none,
@@ -69,7 +72,7 @@ class TopicReader:
             cluster = await ClusterView.start(connection, health, part)
             on_failure.push_async_callback(cluster.stop)
             reader = cls(connection, client, cluster, topic)
-            reader._start_ms = start_ms
+            reader._start_ms, reader._starts_ms = start_ms, starts_ms or {}
             await patiently(reader._assign_new, connection, health, part)
             await client.look_at_logs()  # from now on another log is noticed
             on_failure.pop_all()
@@ -84,7 +87,8 @@ class TopicReader:
             return
         # All that may fail comes first: what is assigned counts as known.
         ends = await bounded(self._client.end_offsets(new), REQUEST_LIMIT_S)
-        found = await bounded(self._client.since(new, self._start_ms), REQUEST_LIMIT_S)
+        starts = {p: self._starts_ms.get(p.partition, self._start_ms) for p in new}
+        found = await bounded(self._client.since_each(starts), REQUEST_LIMIT_S)
         positions = {p: await self._client.position(p) for p in known}
         self._client.assign([*known, *new])
         for partition, position in positions.items():

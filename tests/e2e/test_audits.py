@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from monitor.audit.store.database import Database
+from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.records import ScoreRecord, read_score_record
 from monitor.records.control import CorrectionRecord, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import read_all
+from tests.servers.kafka_topics import Record, produce, read_all
 from tests.servers.postgres_server import PostgresServer
 from tests.stages.audit_setting import DATABASES, AuditSetting, database_url
 from tests.stages.audit_site import SiteVisitor
-from tests.stages.audits import MIXED, RIGHT, judged
+from tests.stages.audits import MIXED, RIGHT, judged, placed
 from tests.stages.command import rag_monitor
 from tests.stages.process import MonitorProcess, total, until
 
@@ -141,6 +144,34 @@ async def test_a_kill_loses_nothing(setting: AuditSetting) -> None:
             return "400 judged interactions are kept (" in page
 
         await until(all_there, "all 400")
+    finally:
+        await process.end()
+
+
+@pytest.mark.timeout(120)
+async def test_a_partition_that_was_not_reached_is_read_from_its_beginning(
+    setting: AuditSetting,
+) -> None:
+    """After a kill behind the first batch, which had brought records of one partition alone."""
+    now_ms, hour_ms = int(time.time() * 1000), 3_600_000
+    begin_ms = now_ms - 100 * hour_ms
+    rows = [
+        Record(one.to_json(), one.key.encode(), i % 2, begin_ms + i * hour_ms // 5)
+        for i, one in enumerate(records(400))
+    ]
+    await produce(setting.bootstrap, setting.topics["scores"], rows)
+    database = Database(setting.database)
+    await database.migrate()
+    first = [placed(one, offset=i // 2) for i, one in enumerate(records(400)) if i % 2 == 0]
+    reached = {0: Position(200, rows[-2].timestamp_ms or 0)}
+    assert await EvidenceStore(database, setting.topics["scores"]).add(first, reached) == 200
+    await database.close()
+    process = setting.serving()
+    try:
+        await process.ready()
+        async with SiteVisitor(process.url) as ann:
+            _, page = await ann.log_in("annes-password")
+        assert "400 judged interactions are kept (" in page
     finally:
         await process.end()
 

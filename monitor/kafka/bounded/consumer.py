@@ -407,20 +407,25 @@ class BoundedConsumer(AIOKafkaConsumer):
     async def since(
         self, partitions: Sequence[TopicPartition], start_ms: int
     ) -> dict[TopicPartition, int]:
-        """The first offset at or after this time (epoch milliseconds), where the broker finds one.
+        """``since_each`` with one time for all of them."""
+        return await self.since_each(dict.fromkeys(partitions, start_ms))
+
+    async def since_each(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The first offset at or after each one's time (epoch ms), where the broker finds one.
 
         To find it a broker unpacks batches itself, and one that cannot hold them fails: of those
         partitions nothing is known, either.
         """
-        if start_ms <= 0:
+        asked = {partition: start_ms for partition, start_ms in starts.items() if start_ms > 0}
+        if not asked:
             return {}
         try:
-            found = await self.offsets_for_times(dict.fromkeys(partitions, start_ms))
+            found = await self.offsets_for_times(asked)
         except errors.UnknownError:
-            if len(partitions) == 1:
-                logger().warning("time_not_found", **partitions[0]._asdict())
+            if len(asked) == 1:
+                logger().warning("time_not_found", **next(iter(asked))._asdict())
                 return {}
-            each = [await self.since([partition], start_ms) for partition in partitions]
+            each = [await self.since_each({one: start_ms}) for one, start_ms in asked.items()]
             return {partition: offset for one in each for partition, offset in one.items()}
         return {partition: one.offset for partition, one in found.items() if one is not None}
 
