@@ -145,8 +145,8 @@ class AuditTelemetry:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.records = Counter(
             "rag_monitor_audit_records",
-            "Score records read for audits, by result: kept, known already, tombstone, or why one "
-            "was left out.",
+            "Score records read for audits, by result: kept, known already, tombstone, refused by "
+            "the database, or why one was left out.",
             ["result"],
             registry=registry,
         )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.audit.forgetter import TextForgetter
-from monitor.audit.store.database import DatabaseAway
-from monitor.audit.store.evidence import EvidenceStore, Position
+from monitor.audit.store.database import DatabaseAway, ValueRefused
+from monitor.audit.store.evidence import EachAdded, EvidenceStore, Position, RefusedRecord
 from monitor.audit.store.rows import Placed, milliseconds
 from monitor.errors import RecordSkipped
 from monitor.kafka.connection import Connection
@@ -122,16 +122,35 @@ class EvidenceFollower:
         while reached:
             try:
                 async with self._forgetter.at_rest:
-                    new = await self._store.add(self._forgetter.cleared(placed), reached)
+                    new, refused = await self._added(self._forgetter.cleared(placed), reached)
             except DatabaseAway as error:
                 self._away(error)
                 await asyncio.sleep(wait_s)
                 wait_s = min(LONGEST_WAIT_S, 2 * wait_s)
                 continue
             self._telemetry.records.labels("kept").inc(new)
-            self._telemetry.records.labels("known").inc(len(placed) - new)
+            self._telemetry.records.labels("known").inc(len(placed) - new - len(refused))
+            for each in refused:
+                self._left_out(each)
             break
         self._back()
+
+    async def _added(self, placed: Sequence[Placed], reached: Mapping[int, Position]) -> EachAdded:
+        """One record that cannot be kept must not keep the others out."""
+        try:
+            return EachAdded(await self._store.add(placed, reached), ())
+        except ValueRefused:
+            return await self._store.add_each(placed, reached)
+
+    def _left_out(self, refused: RefusedRecord) -> None:
+        self._telemetry.records.labels("refused").inc()
+        logger().error(
+            "score_record_not_kept",
+            topic=self._topic,
+            partition=refused.placed.partition,
+            offset=refused.placed.offset,
+            error=refused.why,
+        )
 
     def _away(self, error: DatabaseAway) -> None:
         logger().warning("audit_database_away", error=str(error))

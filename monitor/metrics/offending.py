@@ -176,7 +176,8 @@ def passage_count(record: ScoreRecord) -> int:
     passages = record.interaction.get("retrieved_contexts")
     listed = len(passages) if isinstance(passages, list) else 0
     rows = record.verdicts.response_by_passage or record.verdicts.reference_by_passage
-    return len(rows[0]) if rows else listed
+    labels = record.verdicts.relevant_by_label or record.verdicts.relevant_to_question
+    return len(rows[0]) if rows else len(labels) or listed
 
 
 def _relevant(verdicts: Verdicts, metric: str) -> Labels:

@@ -24,8 +24,11 @@ def relevant_passages(verdicts: Verdicts, passages: int) -> Labels:
     (None,)
     """
     columns = zip(*verdicts.reference_by_passage, strict=True)
-    inferred: Labels = tuple(any(column) for column in columns) or (None,) * passages
-    labels = verdicts.relevant_by_label or (None,) * passages
+    labels = verdicts.relevant_by_label
+    # Labels say how many passages there were, also where the record has lost them.
+    count = len(labels) or passages
+    inferred: Labels = tuple(any(column) for column in columns) or (None,) * count
+    labels = labels or (None,) * len(inferred)
     return tuple(
         found if label is None else label for label, found in zip(labels, inferred, strict=True)
     )

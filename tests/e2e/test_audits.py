@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from random import Random
+from urllib.parse import quote
 
 import pytest
 
@@ -146,6 +148,33 @@ async def test_a_kill_loses_nothing(setting: AuditSetting) -> None:
         await until(all_there, "all 400")
     finally:
         await process.end()
+
+
+@pytest.mark.timeout(120)
+async def test_one_record_that_cannot_be_kept_stops_nothing(setting: AuditSetting) -> None:
+    """It is counted and named by its offset; an id that is too long for an index is kept."""
+    random = Random(1)
+    long_id = "".join(chr(random.randrange(0x4E00, 0x9FA0)) for _ in range(1_000))
+    odd = MIXED.model_copy(update={"relevant_by_label": (True, True, True)})
+    given = records(30)
+    given[1] = given[1].model_copy(update={"interaction_id": long_id})
+    given[2] = given[2].model_copy(update={"verdicts": odd})
+    await setting.write(given)
+    process = setting.serving()
+    try:
+        await process.ready()
+        samples = await process.metrics()
+        read = "rag_monitor_audit_records_total"
+        found = [total(samples, read, result=each) for each in ("kept", "refused", "known")]
+        assert found == [29, 1, 0]
+        async with SiteVisitor(process.url) as ann:
+            await ann.log_in("annes-password")
+            assert quote(long_id) in (await ann.get("/interactions"))[1]
+    finally:
+        await process.end()
+    log = process.log.read_text("utf-8")
+    assert '"score_record_not_kept"' in log
+    assert "warranty" not in log
 
 
 @pytest.mark.timeout(120)

@@ -14,7 +14,14 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from monitor.audit.store.tables import metadata
@@ -28,10 +35,18 @@ _BUSY_MS: Final = 10_000
 _CONNECT_S: Final = 10
 #: Of any number, so long as it is the same in every process: who migrates holds this lock.
 _MIGRATION_LOCK: Final = 7_246_001
+#: Classes of SQLSTATE: cardinality, data, integrity, a statement, a limit such as that of an index.
+_OF_A_VALUE: Final = frozenset({"21", "22", "23", "42", "54"})
+#: Of these what no value brings about: a right, a table or a column is missing.
+_OF_ALL: Final = frozenset({"42501", "42P01", "42703"})
 
 
 class DatabaseAway(Exception):
     """The database does not answer, or cannot take more: try again later. ``str`` is one line."""
+
+
+class ValueRefused(DatabaseAway):
+    """It answers, and does not take a value: in vain to try that again. ``str`` has no value."""
 
 
 class Database:
@@ -107,10 +122,26 @@ def _away_means(shown: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
+        if _is_about_a_value(error):
+            # Not the driver's words: they may quote the value.
+            kind = type(error.orig.__cause__ or error.orig).__name__ if error.orig else "error"
+            raise ValueRefused(f"audit.database {shown} does not take a value: {kind}") from None
         # The driver's words; those of SQLAlchemy would quote texts of interactions.
         raise DatabaseAway(f"audit.database {shown}: {_said(error.orig)}") from None
+    except (OverflowError, UnicodeError) as error:  # as drivers raise them
+        raise ValueRefused(
+            f"audit.database {shown} does not take a value: {type(error).__name__}"
+        ) from None
     except (SQLAlchemyError, OSError, TimeoutError) as error:
         raise DatabaseAway(f"audit.database {shown}: {_said(error)}") from None
+
+
+def _is_about_a_value(error: DBAPIError) -> bool:
+    """Whether the values of the statement are at fault, and not the database."""
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return isinstance(error, DataError | IntegrityError | ProgrammingError)
+    return state[:2] in _OF_A_VALUE and state not in _OF_ALL
 
 
 def _said(error: BaseException | None) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, delete, exists, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from monitor.audit.store.database import Database
+from monitor.audit.store.database import Database, ValueRefused
 from monitor.audit.store.rows import Placed, evidence_row, score_rows
 from monitor.audit.store.tables import evidence, followed, label, score
 
@@ -22,6 +22,20 @@ class Position(NamedTuple):
 
     next_offset: int
     broker_ms: int
+
+
+class RefusedRecord(NamedTuple):
+    """A record that no attempt would bring in; ``why`` has none of its texts."""
+
+    placed: Placed
+    why: str
+
+
+class EachAdded(NamedTuple):
+    """How many were new, and those that were left out."""
+
+    new: int
+    refused: tuple[RefusedRecord, ...]
 
 
 class EvidenceStore:
@@ -40,18 +54,38 @@ class EvidenceStore:
         """Keep those that are new, and how far each partition was read: both or neither.
 
         How many were new. Raises ``DatabaseAway``; then nothing has changed, and it may be called
-        again.
+        again. Raises ``ValueRefused`` where one of them will never be taken: see ``add_each``.
         """
+        rows = [(placed, _row(placed)) for placed in records]
         async with self._database.writing() as connection:
             new = 0
-            for placed in records:
-                new += await self._add_one(connection, placed)
+            for placed, row in rows:
+                new += await self._add_one(connection, placed, row)
             for partition, position in reached.items():
                 await self._move(connection, partition, position)
         return new
 
-    async def _add_one(self, connection: AsyncConnection, placed: Placed) -> bool:
-        statement = self._insert(evidence).values(evidence_row(placed))
+    async def add_each(
+        self, records: Sequence[Placed], reached: Mapping[int, Position]
+    ) -> EachAdded:
+        """Keep those that can be kept, and leave out the others. Raises ``DatabaseAway``.
+
+        One by one, and only then how far was read: what was kept by then is known when it is read
+        again.
+        """
+        new, refused = 0, list[RefusedRecord]()
+        for placed in records:
+            try:
+                new += await self.add([placed], {})
+            except ValueRefused as error:
+                refused.append(RefusedRecord(placed, str(error)))
+        await self.add([], reached)
+        return EachAdded(new, tuple(refused))
+
+    async def _add_one(
+        self, connection: AsyncConnection, placed: Placed, row: dict[str, Any]
+    ) -> bool:
+        statement = self._insert(evidence).values(row)
         found = await connection.execute(
             statement.on_conflict_do_nothing(index_elements=["digest"]).returning(evidence.c.id)
         )
@@ -117,3 +151,11 @@ class EvidenceStore:
             return (
                 await connection.execute(select(func.count()).select_from(evidence))
             ).scalar_one()
+
+
+def _row(placed: Placed) -> dict[str, Any]:
+    """Raises ``ValueRefused`` for a record that contradicts itself."""
+    try:
+        return evidence_row(placed)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ValueRefused(f"it makes no row: {type(error).__name__}") from None

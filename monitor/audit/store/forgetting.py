@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, exists, insert, select, update
 
 from monitor.audit.store.database import Database
-from monitor.audit.store.rows import Placed, evidence_row, stored
+from monitor.audit.store.rows import Placed, evidence_row, has_id
 from monitor.audit.store.tables import evidence, forgotten, label
 from monitor.records import ScoreRecord, read_score_record
 from monitor.records.control import ForgottenRecord
@@ -113,4 +113,4 @@ def _narrowed(request: ForgettingRequest) -> list[ColumnElement[bool]]:
     """Of attributes nothing is known but that their value stands somewhere in the record."""
     if request.attribute:
         return []
-    return [evidence.c.interaction_id == stored(request.value)]
+    return [has_id(request.value)]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final, NamedTuple
 
+from sqlalchemy import ColumnElement, and_
+
+from monitor.audit.store.tables import ID_KEY_LENGTH, evidence, id_key
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.offending import judged_claims
 from monitor.records import ScoreRecord
@@ -50,6 +53,13 @@ def stored_name(name: str) -> str:
     return f"{name[:_LONGEST]}…{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
+def has_id(interaction_id: str) -> ColumnElement[bool]:
+    """Rows of this interaction, by the index, whose entries are cut."""
+    name = stored(interaction_id)
+    # SQLite would put what equals the column into the key as well, and then use no index.
+    return and_(id_key == name[:ID_KEY_LENGTH], evidence.c.interaction_id.between(name, name))
+
+
 def digest(application: str, interaction_id: str, judge: str) -> bytes:
     """What one judged interaction is known by: the same judge says nothing new of it."""
     named = "\x00".join(f"{len(part)}:{part}" for part in (application, interaction_id, judge))
@@ -76,7 +86,7 @@ def evidence_row(placed: Placed) -> dict[str, Any]:
         "offset": placed.offset,
         "segment": stored_name(record.segment),
         "outcome": record.outcome.value,
-        "reason": None if record.reason is None else record.reason[:64],
+        "reason": None if record.reason is None else stored(record.reason)[:64],
         "weight": None if slot.m is None or slot.q is None else slot.m / slot.q * (slot.u or 0.0),
         "has_texts": not placed.is_forgotten,
         "doubt": doubt(record),
@@ -91,7 +101,7 @@ def score_rows(record: ScoreRecord, evidence_id: int) -> list[dict[str, Any]]:
     return [
         {
             "evidence_id": evidence_id,
-            "metric": metric[:64],
+            "metric": stored(metric)[:64],
             "application": stored_name(record.application),
             "event_ms": milliseconds(record.event_time.timestamp()),
             "value": value,

@@ -9,7 +9,7 @@ from sqlalchemy import Row, Select, and_, func, or_, select
 
 from monitor.audit.listing import Filters, JudgeInUse, Key
 from monitor.audit.store.database import Database
-from monitor.audit.store.rows import digest, stored_name
+from monitor.audit.store.rows import digest, has_id, stored_name
 from monitor.audit.store.tables import evidence, label, score
 from monitor.records import ScoreRecord, read_score_record
 
@@ -98,7 +98,7 @@ class EvidenceSearch:
         async with self._database.reading() as connection:
             found = await connection.execute(
                 select(evidence.c.id)
-                .where(evidence.c.interaction_id == interaction_id)
+                .where(has_id(interaction_id))
                 .order_by(evidence.c.judged_ms.desc(), evidence.c.id.desc())
                 .limit(PAGE)
             )

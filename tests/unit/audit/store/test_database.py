@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, select
 
 from monitor.audit.listing import Filters
 from monitor.audit.readings import HumanLabel
-from monitor.audit.store.database import Database, DatabaseAway
+from monitor.audit.store.database import Database, DatabaseAway, ValueRefused
 from monitor.audit.store.drawing import LEASE_MS, AuditDrawing, DrawRequest, Strategy
 from monitor.audit.store.evidence import EvidenceStore, Position
+from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
+from monitor.audit.store.rows import has_id
 from monitor.audit.store.search import PAGE, EvidenceSearch
-from monitor.audit.store.tables import metadata
+from monitor.audit.store.tables import evidence, metadata
 from monitor.errors import ConfigurationError
+from monitor.metrics.claim_rows import claim_tables
+from monitor.records import Claims, ScoreRecord, Verdicts
+from monitor.records.forgetting import ForgettingRequest
 from tests.stages.audits import MIXED, RIGHT, judged, placed
 from tests.stages.score_records import FIRST, START, slot
 
@@ -32,6 +38,10 @@ async def filled(database: Database, number: int, **fields: object) -> EvidenceS
     return store
 
 
+@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
+@pytest.mark.filterwarnings(
+    "ignore:autogenerate skipping metadata-specified expression-based index"
+)
 async def test_migrations_make_the_tables_and_drop_them(database: Database) -> None:
     """What the steps make is what the code goes by; down and up again works, too."""
 
@@ -73,6 +83,82 @@ async def test_texts_that_no_database_takes_are_kept(database: Database) -> None
     found = await EvidenceSearch(database).one(page.rows[0].number)
     assert found is not None
     assert found.record == odd
+
+
+async def test_an_id_may_be_longer_than_a_row_of_an_index(database: Database) -> None:
+    """It is kept, found by all of it, and forgotten; ids that begin alike are others."""
+    random = Random(1)
+    name = "".join(chr(random.randrange(0x4E00, 0x9FA0)) for _ in range(1_000))
+    store, search = EvidenceStore(database, "scores"), EvidenceSearch(database)
+    records = [named(judged(1), name), named(judged(2), name + "x")]
+    assert await store.add([placed(one, 1) for one in records], {}) == 2
+    for record in records:
+        (number,) = await search.with_id(record.interaction_id)
+        found = await search.one(number)
+        assert found is not None
+        assert found.record == record
+    assert await TextForgetting(database).forget(ForgettingRequest(name)) == 1
+    await database.migrate("base")
+    await database.migrate()
+
+
+async def test_an_id_is_found_by_the_index(database: Database) -> None:
+    """Else each look at one interaction reads them all."""
+    async with database.reading() as connection:
+        if not database.is_sqlite:  # so few rows are read as they stand
+            await connection.exec_driver_sql("SET enable_seqscan = off")
+        asked = select(evidence.c.id).where(has_id("7")).compile(dialect=connection.dialect)
+        # The statement as it is sent, with its values beside it.
+        explain = "EXPLAIN QUERY PLAN" if database.is_sqlite else "EXPLAIN"
+        plan = (await connection.exec_driver_sql(f"{explain} {asked}", ("7",) * 3)).all()
+    assert "ix_evidence_interaction_id" in str(plan)
+
+
+async def test_one_record_that_cannot_be_kept_leaves_the_others(database: Database) -> None:
+    """One that makes no row, and one that the database refuses; neither by way of its texts."""
+    store = EvidenceStore(database, "scores")
+    odd = MIXED.model_copy(update={"relevant_by_label": (True, True, True)})
+    twice = {"m" * 64 + "1": 0.5, "m" * 64 + "2": 0.5}  # one name, as a table has it
+    records = [
+        judged(0),
+        judged(1).model_copy(update={"verdicts": odd}),
+        judged(2).model_copy(update={"scores": twice}),
+        judged(3),
+    ]
+    reached = {0: Position(4, NOW_MS)}
+    for one in records[1:3]:
+        with pytest.raises(ValueRefused):
+            await store.add([placed(judged(4)), placed(one)], reached)
+        assert (await store.count(), await store.positions()) == (0, {})
+    added = await store.add_each([placed(one) for one in records], reached)
+    assert (added.new, await store.count()) == (2, 2)
+    assert [each.placed.offset for each in added.refused] == [1, 2]
+    assert not any("warranty" in each.why for each in added.refused)
+    assert await store.positions() == reached
+
+
+async def test_a_table_that_is_gone_is_no_fault_of_a_record(database: Database) -> None:
+    """Whoever took it away brings it back: nothing may be left out meanwhile."""
+    store = EvidenceStore(database, "scores")
+    await database.migrate("base")
+    with pytest.raises(DatabaseAway) as raised:
+        await store.add([placed(judged(1))], {})
+    assert not isinstance(raised.value, ValueRefused)
+
+
+async def test_what_was_cut_to_the_last_is_kept(database: Database) -> None:
+    """No claim and no passage is left on the record; labels say how many there were."""
+    labels = Verdicts(relevant_by_label=(True, False), relevant_to_question=(True, False))
+    bare = judged(1).model_copy(
+        update={"verdicts": labels, "claims": Claims(), "interaction": {}, "truncated": True}
+    )
+    assert await EvidenceStore(database, "scores").add([placed(bare)], {}) == 1
+    assert [row["relevant"] for row in claim_tables(bare)["passages"]] == [True, False]
+
+
+def named(record: ScoreRecord, name: str) -> ScoreRecord:
+    """The same, of another interaction."""
+    return record.model_copy(update={"interaction_id": name})
 
 
 @pytest.mark.parametrize(
