@@ -299,8 +299,8 @@ def _forget(settings: Settings, request: ForgettingRequest, limit: float, *, yes
     for line in _found_lines(found, has_database=has_database):
         say(line, err=True)
     _confirm(yes=yes)
-    asyncio.run(forgetting.forget(places(), request, found, now))
-    say(f"forgotten: {_interactions(len(found.kept))} in the database, {len(found.alarms)} alarms")
+    alarms = asyncio.run(forgetting.forget(places(), request, found, now))
+    say(f"forgotten: {_interactions(len(found.kept))} in the database, {alarms} alarms")
     say("They may still be elsewhere, where this command does not reach:", err=True)
     for line in (
         *asyncio.run(forgetting.left_elsewhere(places(), now)),

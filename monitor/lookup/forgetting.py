@@ -72,18 +72,21 @@ async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTex
     async with scanned(access, access.output) as scan:
         salt = await _salt(scan, access.control)
         on_topic = await _on_topic(scan, access.scores, request)
-        alarms = await _alarms(scan, places.alarms, {*kept, *on_topic})
+        alarms = await _alarms(scan, places.alarms, request, {*kept, *on_topic})
     return FoundTexts(salt, tuple(kept), tuple(on_topic), tuple(alarms))
 
 
 async def forget(
     places: ForgettingPlaces, request: ForgettingRequest, found: FoundTexts, now: datetime
-) -> None:
-    """Carry it out; a role that is running may be quicker in the database.
+) -> int:
+    """Carry it out, and say how many alarms were cleared.
+
+    A role that is running may be quicker in the database. Alarms are read once more: since they
+    were found, somebody has thought about the question, and they may have moved on.
 
     Raises ``DependencyRefused``: then it may be asked for again.
     """
-    access = places.access
+    access, named = places.access, {*found.kept, *found.on_topic}
     record = ForgottenRecord(
         salt=found.salt,
         fingerprint=request.fingerprint(found.salt),
@@ -94,8 +97,13 @@ async def forget(
     await _publish(access, access.control, [(record.key, record.to_json())])
     if places.database is not None:
         async with opened(places.database) as database:
-            await TextForgetting(database).forget(request)
-    await _publish(access, places.alarms, [(one.key, one.to_json()) for one in found.alarms])
+            texts = TextForgetting(database)
+            named.update(await texts.named_by(request))
+            await texts.forget(request)
+    async with scanned(access, access.output) as scan:
+        alarms = await _alarms(scan, places.alarms, request, named)
+    await _publish(access, places.alarms, [(one.key, one.to_json()) for one in alarms])
+    return len(alarms)
 
 
 async def _publish(
@@ -129,19 +137,28 @@ async def _on_topic(
     return list(found)
 
 
-async def _alarms(scan: TopicScan, topic: str, named: set[InteractionName]) -> list[AlarmRecord]:
+async def _alarms(
+    scan: TopicScan, topic: str, request: ForgettingRequest, named: set[InteractionName]
+) -> list[AlarmRecord]:
     latest = LatestAlarms()
     async for record in scan.records(topic):
         latest.apply(record.key, record.value)
-    cleared = [(one, without_claims(one, named)) for one in latest.by_key.values()]
+    cleared = [(one, without_claims(one, request, named)) for one in latest.by_key.values()]
     return [bare for one, bare in cleared if bare != one]
 
 
-def without_claims(record: AlarmRecord, named: set[InteractionName]) -> AlarmRecord:
-    """The alarm without what it quotes of these interactions."""
+def without_claims(
+    record: AlarmRecord, request: ForgettingRequest, named: set[InteractionName]
+) -> AlarmRecord:
+    """The alarm without what it quotes of these interactions, or of the one that is asked for.
+
+    That one may be too old to be found elsewhere.
+    """
+    is_asked_for = not request.attribute and request.application in ("", record.application)
     worst = tuple(
         one.model_copy(update={"claims": (), "claims_left_out": 0})
-        if (record.application, one.interaction_id) in named
+        if (is_asked_for and one.interaction_id == request.value)
+        or (record.application, one.interaction_id) in named
         else one
         for one in record.worst
     )

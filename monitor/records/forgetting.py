@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -71,12 +72,16 @@ def _value_of(record: ScoreRecord, attribute: str) -> str | None:
 def attribute_text(value: JsonValue) -> str | None:
     """An attribute as a person writes it; None for what has no one way to be written.
 
+    A number, and true and false, as they stand in JSON.
+
     >>> attribute_text(42), attribute_text("ann"), attribute_text(["ann"])
     ('42', 'ann', None)
+    >>> attribute_text(3.0), attribute_text(True)
+    ('3.0', 'true')
     """
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value) if isinstance(value, int | float) else None
 
 
 def without_texts(record: ScoreRecord, attribute: str = "") -> ScoreRecord:
@@ -92,8 +97,9 @@ def without_texts(record: ScoreRecord, attribute: str = "") -> ScoreRecord:
         else {}
         for passage in (contexts if isinstance(contexts, list) else [])
     ]
-    value = attribute_text(record.attributes.get(attribute)) if attribute else None
-    tells = value is not None and value in record.segment
+    value = record.attributes.get(attribute) if attribute else None
+    # A segment is made of the value as Python writes it.
+    tells = attribute_text(value) is not None and str(value) in record.segment
     segments = {name: n for name, n in record.sampling.segments.items() if name != record.segment}
     return record.model_copy(
         update={

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
+import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from monitor.records import ScoreRecord
-from monitor.records.alarm import read_alarm_record
+from monitor.records.alarm import AlarmRecord, read_alarm_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.alarm_records import CLAIM, WORST, alarm
@@ -152,6 +156,50 @@ async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path:
     finally:
         await process.end()
     assert '"interactions": 1' in process.log.read_text("utf-8")
+
+
+@pytest.mark.timeout(120)
+async def test_an_alarm_is_cleared_as_it_stands(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """Of an interaction that is found nowhere else; one that closes meanwhile stays closed."""
+    setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
+    await setting.made()
+    claim = CLAIM.model_copy(update={"text": SECRET})
+    quotes = [
+        WORST.model_copy(update={"interaction_id": name, "claims": (claim,)}) for name in "12"
+    ]
+    opened = alarm(application="bot", worst=tuple(quotes))
+    ended = {"state": "closed", "closed_at": opened.opened_at + timedelta(hours=1)}
+    closed = opened.model_copy(update=ended | {"closed_because": "recovered"})
+
+    async def write(record: AlarmRecord) -> None:
+        rows = [Record(record.to_json(), record.key.encode())]
+        await produce(setting.bootstrap, setting.topics["alarms"], rows)
+
+    await write(opened)
+    ours, theirs = pty.openpty()  # the question is asked on a terminal alone
+    command = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "rag_monitor", "audit", "forget", "--interaction", "1"),
+        *("--application", "bot"),
+        env=os.environ | setting.environ(),
+        stdin=theirs,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert command.stderr is not None
+    said = await command.stderr.readuntil(b"Forget their texts?")
+    assert b"1 alarms that quote them" in said
+    await write(closed)
+    os.write(ours, b"y\n")
+    out, err = await command.communicate()
+    os.close(ours)
+    os.close(theirs)
+    assert command.returncode == 0, err
+    assert b"forgotten: 0 interactions in the database, 1 alarms" in out
+    assert await quoted(setting) == {"1": 0, "2": 1}
+    rows = await read_all(setting.bootstrap, setting.topics["alarms"])
+    latest = read_alarm_record(rows[-1].key, rows[-1].value)
+    assert latest is not None
+    assert latest.state == "closed"
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,13 @@ class AuditSetting:
         )
 
     def command(self, *arguments: str | Path) -> tuple[int, str, str]:
-        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
-        environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = self.bootstrap
-        done = rag_monitor("audit", *arguments, environ=environ)
+        done = rag_monitor("audit", *arguments, environ=self.environ())
         return done.returncode, done.stdout, done.stderr
+
+    def environ(self) -> dict[str, str]:
+        """The settings as a process takes them from its environment."""
+        found = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
+        return found | {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": self.bootstrap}
 
 
 async def database_url(request: pytest.FixtureRequest, folder: Path) -> str:

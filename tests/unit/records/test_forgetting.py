@@ -50,7 +50,11 @@ def holding(*records: ForgottenRecord) -> ForgottenTexts:
         (asked("ann", "user_id"), {"name": "ann"}, False),
         (asked("ann", "user_id"), {}, False),
         (asked("1", "user_id"), {}, False),  # not the id of the interaction
+        (asked("true", "user_id"), {"user_id": True}, True),
         (asked("True", "user_id"), {"user_id": True}, False),
+        (asked("3.5", "user_id"), {"user_id": 3.5}, True),
+        (asked("null", "user_id"), {"user_id": None}, False),
+        (asked("ann", "user_id"), {"user_id": ["ann"]}, False),
     ],
 )
 def test_who_is_meant(
@@ -97,3 +101,10 @@ def test_only_numbers_stay() -> None:
         update={"segments": {}}
     )
     assert without_texts(before).segment == "ann"  # forgotten by its id: no person was named
+
+
+@pytest.mark.parametrize("value", [True, 3.5, 42])
+def test_a_segment_of_a_number_goes_too(value: float) -> None:
+    """It is made of the value, as Python writes it."""
+    found = judged(1, attributes={"user_id": value}, segment=f"user_id={value}")
+    assert without_texts(found, "user_id").segment == ""
