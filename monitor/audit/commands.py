@@ -17,10 +17,14 @@ from monitor.errors import DependencyRefused
 
 
 class Imported(NamedTuple):
-    """What a file has brought: labels that are new, and those that were there."""
+    """What a file has brought: labels that are new, and those that were there.
+
+    ``without_note`` of the new ones have lost it, since the texts were forgotten.
+    """
 
     new: int
     known: int
+    without_note: int
 
 
 @asynccontextmanager
@@ -92,7 +96,7 @@ async def take_in(database: Database, file: str, lines: Iterable[str]) -> Import
 
 
 async def _kept(labels: LabelStore, found: list[tuple[FoundInteraction, LabelledLine]]) -> Imported:
-    new = known = 0
+    new = known = without_note = 0
     for kept, line in found:
         there = {(each.reviewer, each.labelled_ms) for each in await labels.history(kept.number)}
         for given in line.labels:
@@ -100,9 +104,9 @@ async def _kept(labels: LabelStore, found: list[tuple[FoundInteraction, Labelled
             if (label.reviewer, label.labelled_ms) in there:
                 known += 1
                 continue
-            await labels.add(kept.number, label)
+            without_note += not await labels.add(kept.number, label)
             new += 1
-    return Imported(new, known)
+    return Imported(new, known, without_note)
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:

@@ -241,6 +241,12 @@ def import_(
         raise ConfigurationError(f"{file} cannot be read: {type(error).__name__}") from error
     found = asyncio.run(commands.take_in(database, str(file), lines))
     say(f"{found.new} labels are new, {found.known} were there", err=True)
+    if found.without_note:
+        say(
+            f"{found.without_note} notes were left out: the texts of their interactions were "
+            "forgotten",
+            err=True,
+        )
 
 
 @app.command()

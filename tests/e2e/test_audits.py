@@ -125,6 +125,14 @@ async def test_labels_go_out_and_come_in(setting: AuditSetting) -> None:
     assert "nothing was imported" in err
     file.write_text("\n".join(map(json.dumps, lines[:3])), "utf-8")
     assert "1 labels are new, 2 were there" in setting.command("import", file)[2]
+    forgotten = str(lines[1]["interaction_id"])
+    assert setting.command("forget", "--interaction", forgotten, "--yes")[0] == 0
+    lines[1]["labels"][0] |= {"reviewer": "eve", "note": "It quotes a text."}
+    file.write_text(json.dumps(lines[1]), "utf-8")
+    code, _, err = setting.command("import", file)
+    assert (code, "1 labels are new" in err, "1 notes were left out" in err) == (0, True, True)
+    code, out, err = setting.command("export", "--out", "-", "--since", "3650d")
+    assert (code, '"eve"' in out, "It quotes" in out) == (0, True, False), err
 
 
 @pytest.mark.timeout(180)

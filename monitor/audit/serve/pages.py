@@ -36,6 +36,9 @@ _NAMES: Final = ("application", "metric", "least", "most", "order", "segment", "
                  "since", "until")  # fmt: skip
 _DAY_MS: Final = 86_400_000
 _WORST: Final = 5
+_NO_NOTE: Final = (
+    "The label is kept, its note is not: the texts of this interaction were forgotten."
+)
 #: At once, by a form: more is a command's.
 _MOST_DRAWN: Final = 1_000
 
@@ -236,10 +239,11 @@ class AuditPages:
             verdicts,
             str(visit.form.get("note", ""))[:2_000],
         )
-        await parts.labels.add(found.number, given)
+        has_note = await parts.labels.add(found.number, given)
         parts.telemetry.labels.inc()
         parts.corrections.changed()
-        raise web.HTTPSeeOther(f"/audit?behind={item}")
+        said = "" if has_note else f"&said={quote(_NO_NOTE)}"
+        raise web.HTTPSeeOther(f"/audit?behind={item}{said}")
 
 
 def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:

@@ -20,22 +20,34 @@ class LabelStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, evidence_id: int, given: HumanLabel) -> None:
-        """One more; what this reviewer said before is history."""
-        row = {
-            "evidence_id": evidence_id,
-            "reviewer": stored_name(given.reviewer)[:128],
-            "labelled_ms": given.labelled_ms,
-            "verdicts": given.verdicts.model_dump_json(),
-            "note": stored(given.note),
-        }
+    async def add(self, evidence_id: int, given: HumanLabel) -> bool:
+        """One more; what this reviewer said before is history. Whether its note was kept, too.
+
+        It is not where the texts of the interaction were forgotten: it may quote them.
+        """
         async with self._database.writing() as connection:
-            await connection.execute(insert(label).values(row))
             await connection.execute(  # who reads it as the second need not wait
                 update(item)
                 .where(item.c.evidence_id == evidence_id, item.c.leased_by == given.reviewer)
                 .values(leased_by=None, leased_until_ms=None)
             )
+            # The row stays as it is until the note is there: SQLite has one writer, which this is
+            # since the update; PostgreSQL locks it. So whoever forgets it finds the note.
+            found = await connection.execute(
+                select(evidence.c.has_texts)
+                .where(evidence.c.id == evidence_id)
+                .with_for_update(read=True)
+            )
+            has_texts = bool(found.scalar_one_or_none())
+            row = {
+                "evidence_id": evidence_id,
+                "reviewer": stored_name(given.reviewer)[:128],
+                "labelled_ms": given.labelled_ms,
+                "verdicts": given.verdicts.model_dump_json(),
+                "note": stored(given.note) if has_texts else "",
+            }
+            await connection.execute(insert(label).values(row))
+        return has_texts or not given.note
 
     async def history(self, evidence_id: int) -> list[HumanLabel]:
         """All of an interaction, in the order of time."""

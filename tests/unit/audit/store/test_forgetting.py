@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,34 @@ async def test_a_fingerprint_is_looked_for_once(database: Database) -> None:
     )
     store = TextForgetting(database)
     assert [await store.apply(asked, NOW_MS) for _ in range(2)] == [3, None]
+    assert "ann-marie" not in await texts_of(database)
+
+
+async def test_no_note_is_kept_of_what_was_forgotten(database: Database) -> None:
+    """The label is: it has no text."""
+    await kept(database)
+    labels = LabelStore(database)
+    await TextForgetting(database).forget(ForgettingRequest("1"))
+    (number,) = await EvidenceSearch(database).with_id("1")
+    assert not await labels.add(number, HumanLabel("ann", NOW_MS, MIXED, "ann-marie said so"))
+    assert await labels.add(number, HumanLabel("bob", NOW_MS, MIXED, ""))
+    found = await labels.history(number)
+    assert [(each.reviewer, each.note) for each in found] == [("ann", ""), ("bob", "")]
+    (other,) = await EvidenceSearch(database).with_id("2")
+    assert await labels.add(other, HumanLabel("ann", NOW_MS, MIXED, "right"))
+    assert [each.note for each in await labels.history(other)] == ["right"]
+
+
+async def test_a_note_that_comes_meanwhile_is_forgotten(database: Database) -> None:
+    """Whichever is first, nothing of it is left."""
+    await kept(database)
+    labels, store = LabelStore(database), TextForgetting(database)
+    numbers = [(await EvidenceSearch(database).with_id(name))[0] for name in "012"]
+    given = [HumanLabel(f"r{i}", NOW_MS, MIXED, "ann-marie said so") for i in range(8)]
+    await asyncio.gather(
+        store.forget(ForgettingRequest("ann-marie", "user_id")),
+        *(labels.add(number, one) for one in given for number in numbers),
+    )
     assert "ann-marie" not in await texts_of(database)
 
 
