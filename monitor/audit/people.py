@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import ValidationError
+
 from monitor.metrics.catalogue import CATALOGUE, score_all
 from monitor.metrics.offending import passage_count
 from monitor.records import Claims, Judgement, ScoreRecord, Verdicts
@@ -39,7 +41,11 @@ def check(record: ScoreRecord, verdicts: Verdicts) -> None:
         ours, theirs = getattr(record.verdicts, kind), getattr(verdicts, kind)
         if _shape(ours) != _shape(theirs):
             raise ValueError(f"{kind} has the shape {_shape(theirs)}, expected {_shape(ours)}")
-    _judgement(record, verdicts)
+    try:
+        _judgement(record, verdicts)
+    except ValidationError as error:  # its own words would quote all claims
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(first["msg"].removeprefix("Value error, ")) from None
 
 
 def flat(verdicts: Verdicts, kind: str) -> list[bool]:

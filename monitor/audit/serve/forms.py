@@ -14,6 +14,10 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts
 
 _AGE: Final = re.compile(r"([0-9]{1,6})([smhdw])")
+#: Of more digits the largest are beyond what a database counts to.
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+#: Epoch milliseconds of any year that can be written.
+_FARTHEST: Final = 1e15
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -31,6 +35,9 @@ def filters_of(query: Mapping[str, str], now: float) -> Filters:
     ('bot', None, 10000, 'newest')
     """
     given = {name: value.strip() for name, value in query.items() if value.strip()}
+    for name, value in given.items():
+        if "\x00" in value:  # no database has a text with one
+            raise BadQuery(f"{name}: found {value[:80]!r}, expected a text without NUL")
     metric, order = given.get("metric"), given.get("order", "newest")
     if metric is not None and metric not in CATALOGUE:
         raise BadQuery(f"metric: there is no {metric[:80]!r}")
@@ -57,9 +64,23 @@ def key_of(query: Mapping[str, str]) -> Key | None:
         return None
     place, _, number = text.partition(",")
     try:
-        return Key(float(place), int(number))
+        found = Key(float(place), number_of(number, "after"))
     except ValueError:
-        raise BadQuery(f"after: found {text[:80]!r}, expected the link of a page") from None
+        found = None
+    if found is None or not abs(found.place) <= _FARTHEST:
+        raise BadQuery(f"after: found {text[:80]!r}, expected the link of a page")
+    return found
+
+
+def number_of(text: str, name: str) -> int:
+    """A whole number that a database takes. Raises ``BadQuery``.
+
+    >>> number_of("17", "behind")
+    17
+    """
+    if not _NUMBER.fullmatch(text):
+        raise BadQuery(f"{name}: found {text[:80]!r}, expected a number of 18 digits at most")
+    return int(text)
 
 
 def next_page(query: Mapping[str, str], after: Key) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,7 +13,14 @@ from aiohttp import web
 from monitor.audit.listing import Filters
 from monitor.audit.people import KINDS, check, flat
 from monitor.audit.readings import HumanLabel
-from monitor.audit.serve.forms import BadQuery, filters_of, key_of, next_page, verdicts_of
+from monitor.audit.serve.forms import (
+    BadQuery,
+    filters_of,
+    key_of,
+    next_page,
+    number_of,
+    verdicts_of,
+)
 from monitor.audit.serve.judges import corrected_said, judge_row, kappa_said
 from monitor.audit.serve.sentences import sentences
 from monitor.audit.serve.site import AuditSite, PageVisit, moment
@@ -159,9 +167,9 @@ class AuditPages:
         name, parts = visit.request.match_info["id"], self._parts
         numbers = await parts.search.with_id(name)
         asked = visit.request.query.get("n", "")
-        number = int(asked) if asked.isdecimal() and int(asked) in numbers else None
+        number = number_of(asked, "n") if asked else None
         found = (
-            await parts.search.one(numbers[0] if number is None else number) if numbers else None
+            await parts.search.one(number if number in numbers else numbers[0]) if numbers else None
         )
         if found is None or found.record is None:
             said = (
@@ -198,18 +206,34 @@ class AuditPages:
         application = visit.request.query.get("application") or None
         now_ms = milliseconds(self._parts.clock())
         item = await self._parts.drawing.next_for(
-            visit.person.name, now_ms, application, int(behind) if behind.isdecimal() else 0
+            visit.person.name, now_ms, application, number_of(behind, "behind") if behind else 0
         )
         found = None if item is None else await self._parts.search.one(item.evidence_id)
+        return await self._item(visit, 0 if item is None else item.number, found)
+
+    async def _item(
+        self,
+        visit: PageVisit,
+        number: int,
+        found: FoundInteraction | None,
+        ticks: Verdicts | None = None,
+        wrong: str = "",
+    ) -> web.Response:
+        """One to be labelled: with the ticks of the judge, or with those that are ``wrong``."""
+        now_ms = milliseconds(self._parts.clock())
         progress = await self._parts.drawing.progress()
         record = None if found is None else found.record
         return self._site.shown(
             visit,
             "audit.html",
             "Audit",
+            400 if wrong else 200,
             said=visit.request.query.get("said", "")[:200],
+            wrong=wrong,
             record=record,
-            item=0 if item is None else item.number,
+            item=number,
+            ticks=ticks or (None if record is None else record.verdicts),
+            note=str(visit.form.get("note", ""))[:2_000],
             tables=None if record is None else claim_tables(record),
             gone="" if found is None else _gone(found),
             event="" if record is None else moment(milliseconds(record.event_time.timestamp())),
@@ -222,7 +246,7 @@ class AuditPages:
     async def _label(self, visit: PageVisit) -> web.StreamResponse:
         if not visit.person.may_label:
             return self._reads_only(visit)
-        item, parts = int(visit.request.match_info["item"]), self._parts
+        item, parts = number_of(visit.request.match_info["item"], "item"), self._parts
         evidence_id = await parts.drawing.evidence_of(item)
         found = None if evidence_id is None else await parts.search.one(evidence_id)
         if found is None or found.record is None:
@@ -232,7 +256,11 @@ class AuditPages:
         verdicts = (
             judged if visit.form.get("action") == "agree" else verdicts_of(visit.form, judged)
         )
-        check(found.record, verdicts)
+        try:
+            check(found.record, verdicts)
+        except ValueError as error:
+            wrong = f"Nothing was saved: {_plainly(error)}."
+            return await self._item(visit, item, found, verdicts, wrong)
         given = HumanLabel(
             visit.person.name,
             milliseconds(parts.clock()),
@@ -251,7 +279,7 @@ def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:
     given = {name: str(form.get(name, "")).strip() for name in ("n", "days", "metric", "strategy")}
     strategy = next((each for each in STRATEGIES if each == given["strategy"]), None)
     number, days = given["n"], given["days"]
-    if not number.isdecimal() or not 1 <= int(number) <= _MOST_DRAWN:
+    if not (number.isdecimal() and len(number) <= 4 and 1 <= int(number) <= _MOST_DRAWN):
         raise BadQuery(f"How many: found {number[:20]!r}, expected 1 to {_MOST_DRAWN}")
     if strategy is None or given["metric"] not in CATALOGUE or not days.isdecimal():
         raise BadQuery("The form is not one of this page: load it again.")
@@ -260,6 +288,20 @@ def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:
     return DrawRequest(
         application, given["metric"], since_ms, now_ms, int(number), strategy, seed=new_seed()
     )
+
+
+def _plainly(error: ValueError) -> str:
+    """In the words of the page.
+
+    >>> _plainly(ValueError("response_by_context[0] is true, but there are no passages"))
+    '“all together” of claim 1 is ticked, but there are no passages'
+    """
+    said = re.sub(
+        r"response_by_context\[(\d+)\] is true",
+        lambda found: f"“all together” of claim {int(found[1]) + 1} is ticked",
+        str(error),
+    )
+    return said.rstrip(".")
 
 
 def picked_said(record: ScoreRecord) -> str:

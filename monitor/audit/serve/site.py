@@ -28,7 +28,7 @@ from monitor.audit.serve.people import (
     Sessions,
     TrustedProxy,
 )
-from monitor.audit.store.database import DatabaseAway
+from monitor.audit.store.database import DatabaseAway, ValueRefused
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
 from monitor.audit.store.labels import LabelStore
@@ -133,6 +133,10 @@ class AuditSite:
                     return self.message(request, "Not accepted", said, 403, person)
             try:
                 return await answer(PageVisit(request, person, cookie, form))
+            except ValueRefused as error:
+                logger().warning("audit_value_refused", error=str(error))
+                said = "The database does not take a value of this address or form."
+                return self.message(request, "Not understood", said, 400, person)
             except DatabaseAway as error:
                 logger().warning("audit_database_away", error=str(error))
                 said = "The database does not answer. Nothing is lost: try again in a minute."

@@ -1,0 +1,118 @@
+"""The pages over a real database: what people and their browsers send that makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from monitor.audit.store.database import Database
+from monitor.audit.store.drawing import AuditDrawing, DrawRequest
+from monitor.audit.store.evidence import EvidenceStore
+from monitor.audit.store.forgetting import TextForgetting
+from monitor.records import Claims, Judgement, ScoreRecord, Verdicts
+from monitor.records.forgetting import ForgettingRequest
+from tests.benchmarks.audit_pages import PASSWORD, pages
+from tests.stages.audit_setting import DATABASES, database_url
+from tests.stages.audit_site import SiteVisitor
+from tests.stages.audits import judged, judged_as, placed
+from tests.stages.score_records import FIRST
+
+NINES, DIGITS = "9" * 30, "9" * 5_000
+
+
+def without_passages() -> ScoreRecord:
+    """Two claims, and nothing that could support them."""
+    verdicts = Verdicts(
+        response_by_passage=((), ()),
+        response_by_context=(False, False),
+        response_by_reference=(False, False),
+    )
+    judgement = Judgement(
+        claims=Claims(response=("It lasts.", "It costs.")),
+        passages=0,
+        has_reference=True,
+        verdicts=verdicts,
+        judge=FIRST,
+    )
+    return judged_as("1", judgement, interaction={"user_input": "How long?", "response": "Long."})
+
+
+@pytest.fixture(params=DATABASES)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """With one interaction without passages, which waits to be audited, and an ordinary one."""
+    found = Database(await database_url(request, tmp_path))
+    await found.migrate()
+    records = [placed(without_passages()), placed(judged(2))]
+    await EvidenceStore(found, "scores").add(records, {})
+    request_ = DrawRequest("bot", "claim_precision", 0, 2 * 10**13, 1, "worst")
+    assert await AuditDrawing(found).draw(request_, 1) is not None
+    yield found
+    await found.close()
+
+
+async def test_what_cannot_be_is_said_and_ticks_stay(database: Database, tmp_path: Path) -> None:
+    """Supported by all together, where there is no passage."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/audit")
+        assert "The ticks are the judge" in page
+        form = {"response_by_context-1": "on", "action": "correct", "note": 'it "costs"'}
+        status, page = await ann.post("/audit/1", "/audit", **form)
+        assert status == 400
+        assert "“all together” of claim 2 is ticked, but there are no passages." in page
+        assert 'name="response_by_context-1" checked' in page
+        assert 'name="response_by_context-0">' in page
+        assert 'value="it &#34;costs&#34;"' in page
+        status, page = await ann.post("/audit/1", "/audit", action="correct", note="none")
+        assert (status, "Nothing waits for you" in page) == (200, True)
+        assert "none" in (await ann.get("/interactions/1"))[1]
+
+
+async def test_a_note_of_what_is_forgotten_is_not_kept(database: Database, tmp_path: Path) -> None:
+    """Somebody had its page open, and is told."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        assert await TextForgetting(database).forget(ForgettingRequest("1")) == 1
+        status, page = await ann.post("/audit/1", "/audit", action="agree", note="How long?")
+        assert (status, "its note is not: the texts of this interaction" in page) == (200, True)
+        _, page = await ann.get("/interactions/1")
+        assert ("ann" in page, "How long?" in page) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/audit?behind={number}" for number in (NINES, DIGITS, "x", "-1", "٣")),
+        *(f"/interactions?after=1,{number}" for number in (NINES, DIGITS, "", "x", "٣")),
+        *(f"/interactions?after={place},1" for place in (NINES, DIGITS, "inf", "nan", "")),
+        *(f"/interactions/2?n={number}" for number in (NINES, DIGITS, "x")),
+        "/interactions?outcome=%00",
+        "/interactions?since=99999999d",
+    ],
+)
+async def test_numbers_of_any_length_are_not_understood(
+    database: Database, tmp_path: Path, path: str
+) -> None:
+    """A page says so: no error of the server, and no database that is away."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        status, page = await ann.get(path)
+        assert (status, "Not understood" in page) == (400, True), page
+
+
+async def test_forms_with_such_numbers_are_not_understood(
+    database: Database, tmp_path: Path
+) -> None:
+    """Nor those; and what is merely unknown is no mistake."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        drawn = {"days": "7", "metric": "faithfulness", "strategy": "uniform"}
+        for number in (NINES, DIGITS):
+            assert (await ann.post(f"/audit/{number}", "/audit", action="agree"))[0] == 400
+            assert (await ann.post("/draw", "/", n=number, application="bot", **drawn))[0] == 400
+        assert (await ann.post(f"/audit/{'9' * 18}", "/audit", action="agree"))[0] == 404
+        assert (await ann.get("/interactions/a%00b"))[0] == 404
+        for path in ("/audit?behind=", f"/audit?behind={'9' * 18}", "/interactions/2?n=7"):
+            assert (await ann.get(path))[0] == 200
