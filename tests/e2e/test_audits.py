@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from urllib.parse import quote
 
+import aiohttp
 import pytest
 
 from monitor.audit.store.database import Database
@@ -270,6 +271,10 @@ async def test_a_proxy_says_who_it_is(kafka_broker: KafkaBroker, tmp_path: Path)
             await until(partial(_kept, process, int(is_known)), "it")
             async with SiteVisitor(process.url, named) as ann, SiteVisitor(process.url) as eve:
                 assert ("How long is" in (await ann.get("/interactions/1"))[1]) == is_known
+                assert await _cookies(process.url, {}) == {False}
+                for scheme, is_tls in (("https", True), ("http", False), ("https, http", True)):
+                    found = await _cookies(process.url, {"X-Forwarded-Proto": scheme})
+                    assert found == {is_tls and is_known}
                 assert "Log in" in (await eve.get("/interactions/1"))[1]
                 if is_known:
                     code, _, err = await asyncio.to_thread(
@@ -340,6 +345,24 @@ def test_what_is_missing_is_named(settings: list[str], said: str) -> None:
     """Before anything is read."""
     done = rag_monitor("audit", "serve", *(word for each in settings for word in ("--set", each)))
     assert (done.returncode, said in done.stderr) == (2, True)
+
+
+async def _cookies(url: str, headers: dict[str, str]) -> set[bool]:
+    """Whether the cookies of a login are sent by TLS alone: that of the form, and the session's."""
+    jar = aiohttp.DummyCookieJar()
+    async with aiohttp.ClientSession(cookie_jar=jar, headers=headers) as session:
+        async with session.get(f"{url}/login") as answer:
+            (form,) = answer.cookies.values()
+            token = (await answer.text()).split('name="csrf_token" value="')[1].split('"')[0]
+        sent = {"csrf_token": token, "password": "annes-password"}
+        async with session.post(
+            f"{url}/login",
+            data=sent,
+            headers={"Cookie": f"{form.key}={form.value}"},
+            allow_redirects=False,
+        ) as answer:
+            (kept,) = answer.cookies.values()
+    return {bool(form["secure"]), bool(kept["secure"])}
 
 
 async def _kept(process: MonitorProcess, number: int) -> bool:

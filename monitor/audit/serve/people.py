@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -41,6 +41,10 @@ class Person(NamedTuple):
         return self.role == "label"
 
 
+class NameTaken(Exception):
+    """A name that a password of its own stands for was typed beside the password for everybody."""
+
+
 class Passwords:
     """The lines of a file, read whenever it is asked: a change holds at once.
 
@@ -54,9 +58,13 @@ class Passwords:
         self._lines()
 
     def person(self, password: str, name: str) -> Person | None:
-        """Who that is; None for a password that nobody has."""
-        found = None
-        for line in self._lines():  # all of them, so that time says nothing of which one it was
+        """Who that is; None for a password that nobody has.
+
+        Raises ``NameTaken`` where the password for everybody would make them somebody else.
+        """
+        found = own_name = None
+        lines = self._lines()
+        for line in lines:  # all of them, so that time says nothing of which one it was
             named = _NAMED.fullmatch(line)
             own = named[3] if named else line
             if not hmac.compare_digest(own.encode(), password.encode()):
@@ -64,7 +72,11 @@ class Passwords:
             if named is None:
                 found = found or Person(_plain(name) or ANYBODY, "label")
             else:
-                found = Person(named[1], "read" if named[2] == "read" else "label")
+                own_name = Person(named[1], "read" if named[2] == "read" else "label")
+        if own_name is not None:
+            return own_name
+        if found is not None and found.name.casefold() in _names(lines):
+            raise NameTaken(found.name)
         return found
 
     @property
@@ -148,6 +160,18 @@ class TrustedProxy(NamedTuple):
         name = _plain(headers.get(self.header, ""))
         return Person(name, "label") if name and remote == self.address else None
 
+    def has_tls(self, remote: str | None, headers: Mapping[str, str]) -> bool:
+        """Whether the proxy says that the browser came to it by TLS; nobody else is believed.
+
+        >>> TrustedProxy("X-User", "10.0.0.1").has_tls("10.0.0.1", {"X-Forwarded-Proto": "https"})
+        True
+        >>> TrustedProxy("X-User", "10.0.0.1").has_tls("10.0.0.2", {"X-Forwarded-Proto": "https"})
+        False
+        """
+        # Of several proxies the first one, which the browser has reached, stands first.
+        first = headers.get("X-Forwarded-Proto", "").partition(",")[0]
+        return remote == self.address and first.strip().lower() == "https"
+
 
 class Attempts:
     """How long a login takes: twice as long with each wrong attempt of an address.
@@ -169,6 +193,11 @@ class Attempts:
     def was_right(self, address: str) -> None:
         """It begins anew."""
         self._wrong.pop(address, None)
+
+
+def _names(lines: Sequence[str]) -> set[str]:
+    """Those that have a password of their own, in small letters."""
+    return {named[1].casefold() for line in lines if (named := _NAMED.fullmatch(line))}
 
 
 def _plain(name: str) -> str:

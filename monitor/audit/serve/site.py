@@ -23,6 +23,7 @@ from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.people import (
     SESSION_S,
     Attempts,
+    NameTaken,
     Passwords,
     Person,
     Sessions,
@@ -212,7 +213,7 @@ class AuditSite:
             next=_safe(request.query.get("next", "/")),
             wrong=wrong,
         )
-        _set(request, response, LOGIN_COOKIE, cookie, 3_600)
+        self._set(request, response, LOGIN_COOKIE, cookie, 3_600)
         return response
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
@@ -221,13 +222,17 @@ class AuditSite:
         token = str(form.get("csrf_token", ""))
         if not (cookie and _is_ours(request) and self._sessions.is_form_token(token, cookie)):
             return self._login_page(request, "This form has expired; here is a new one.", 403)
-        person = await self._checked(
-            request, str(form.get("password", "")), str(form.get("name", ""))
-        )
+        try:
+            person = await self._checked(
+                request, str(form.get("password", "")), str(form.get("name", ""))
+            )
+        except NameTaken as taken:
+            said = f"{taken} has a password of their own: use that one, or type another name."
+            return self._login_page(request, said, 401)
         if person is None:
             return self._login_page(request, "No such password.", 401)
         response = web.HTTPSeeOther(_safe(str(form.get("next", "/"))))
-        _set(request, response, COOKIE, self._sessions.begin(person), SESSION_S)
+        self._set(request, response, COOKIE, self._sessions.begin(person), SESSION_S)
         raise response
 
     async def _checked(self, request: web.Request, password: str, name: str) -> Person | None:
@@ -241,6 +246,10 @@ class AuditSite:
         except ConfigurationError as error:
             logger().error("audit_passwords_unreadable", error=str(error))
             person = None
+        except NameTaken:
+            self.parts.telemetry.logins.labels("refused").inc()
+            logger().warning("audit_login_refused", address=address)
+            raise
         if person is None:
             self.parts.telemetry.logins.labels("refused").inc()
             logger().warning("audit_login_refused", address=address)
@@ -249,6 +258,26 @@ class AuditSite:
             self.parts.telemetry.logins.labels("ok").inc()
             logger().info("audit_login", name=person.name, role=person.role, address=address)
         return person
+
+    def _set(
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        name: str,
+        value: str,
+        max_age: int,
+    ) -> None:
+        proxy = self._proxy
+        is_at_proxy = proxy is not None and proxy.has_tls(request.remote, request.headers)
+        response.set_cookie(
+            name,
+            value,
+            max_age=max_age,
+            path="/",
+            httponly=True,
+            samesite="Strict",
+            secure=request.secure or is_at_proxy,
+        )
 
     async def _logout(self, _visit: PageVisit) -> web.StreamResponse:
         response = web.HTTPSeeOther("/login")
@@ -296,20 +325,6 @@ def _safe(path: str) -> str:
     parts = urlsplit(path)
     is_here = path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if is_here and not (parts.scheme or parts.netloc) else "/"
-
-
-def _set(
-    request: web.Request, response: web.StreamResponse, name: str, value: str, max_age: int
-) -> None:
-    response.set_cookie(
-        name,
-        value,
-        max_age=max_age,
-        path="/",
-        httponly=True,
-        samesite="Strict",
-        secure=request.secure,
-    )
 
 
 async def _static(name: str, _request: web.Request) -> web.Response:

@@ -81,6 +81,20 @@ async def test_a_note_of_what_is_forgotten_is_not_kept(database: Database, tmp_p
         assert ("ann" in page, "How long?" in page) == (True, False)
 
 
+async def test_the_name_of_another_is_refused_at_the_login(
+    database: Database, tmp_path: Path
+) -> None:
+    """The page says why; another name gets in."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as eve:
+        lines = f"{PASSWORD}\nann:label:annes-password\n"
+        (tmp_path / "passwords").write_text(lines, "utf-8")
+        status, page = await eve.log_in(PASSWORD, "ann")
+        assert (status, "ann has a password of their own" in page) == (401, True)
+        assert "Log in" in (await eve.get("/interactions"))[1]
+        status, page = await eve.log_in(PASSWORD, "eve")
+        assert (status, "<span>eve</span>" in page) == (200, True)
+
+
 @pytest.mark.parametrize(
     "path",
     [

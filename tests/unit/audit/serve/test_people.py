@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.audit.serve.people import Attempts, Passwords, Person, Sessions
+from monitor.audit.serve.people import Attempts, NameTaken, Passwords, Person, Sessions
 from monitor.errors import ConfigurationError
 
 LINES = "# comment\nopen-sesame\nann:label:annes-secret\nbob:read:bobs-secret:with-colon\n"
@@ -37,6 +37,24 @@ def test_a_password_says_who_it_is(
 ) -> None:
     """With a name of its own, whatever was typed."""
     assert Passwords(file).person(password, name) == person
+
+
+@pytest.mark.parametrize("name", ["ann", " Ann ", "bob", "<ann>"])
+def test_nobody_takes_the_name_of_another(file: Path, name: str) -> None:
+    """With the password that all of them know."""
+    with pytest.raises(NameTaken):
+        Passwords(file).person("open-sesame", name)
+    assert Passwords(file).person("wrong-sesame", name) is None
+
+
+def test_a_name_that_is_not_typed_is_nobody_elses(tmp_path: Path) -> None:
+    """Whoever types none is called so, unless somebody is; a line may have the same password."""
+    found = tmp_path / "passwords"
+    found.write_text("open-sesame\nreviewer:label:another-one\ncid:read:open-sesame\n", "utf-8")
+    assert Passwords(found).person("open-sesame", "") == Person("cid", "read")
+    found.write_text("open-sesame\nreviewer:label:another-one\n", "utf-8")
+    with pytest.raises(NameTaken):
+        Passwords(found).person("open-sesame", "")
 
 
 @pytest.mark.parametrize(
