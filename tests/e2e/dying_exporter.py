@@ -15,6 +15,7 @@ from monitor.control.publisher import Outbox
 from monitor.exporter.exporter import Exporter
 from monitor.kafka.producer import Producer
 from monitor.records.alarm import AlarmRecord
+from monitor.records.control import Removed
 from monitor.records.keyed import Keyed
 from tests.stages.altered import serve
 
@@ -22,7 +23,7 @@ from tests.stages.altered import serve
 class DyingOutbox(Outbox):
     """SIGKILL comes with the acknowledgement."""
 
-    async def _write(self, producer: Producer, record: Keyed) -> None:
+    async def _write(self, producer: Producer, record: Keyed | Removed) -> None:
         await super()._write(producer, record)
         if isinstance(record, AlarmRecord):
             os.kill(os.getpid(), signal.SIGKILL)

@@ -11,7 +11,7 @@ from monitor.control.bursts import BurstAllowance, Bursts
 from monitor.control.publisher import Outbox
 from monitor.exporter.alarms.burst_requests import BurstRequester, is_high
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftState
-from monitor.records.control import BURST_KEY, BurstRecord
+from monitor.records.control import BURST_KEY, BurstRecord, Removed
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from tests.stages.captured_log import captured_log
@@ -30,7 +30,7 @@ class Offers(Outbox):
         super().__init__(NOWHERE_TO_CONNECT, "control", Health(lambda: 0.0), what="burst")
         self.taken: list[BurstRecord] = []
 
-    def offer(self, record: Keyed) -> None:
+    def offer(self, record: Keyed | Removed) -> None:
         """One more."""
         assert isinstance(record, BurstRecord)
         super().offer(record)

@@ -18,6 +18,7 @@ from monitor.exporter.scores.observation import NOWHERE, Observation, candidate_
 from monitor.kafka.connection import Connection
 from monitor.records import Claims, ScoreRecord, Verdicts
 from monitor.records.alarm import AlarmRecord
+from monitor.records.control import Removed
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
 from tests.stages.captured_log import captured_log
@@ -55,7 +56,7 @@ class Offers(Outbox):
         super().__init__(NOWHERE_TO_CONNECT, "alarms", Health(lambda: 0.0), what="alarm")
         self.taken: list[AlarmRecord] = []
 
-    def offer(self, record: Keyed) -> None:
+    def offer(self, record: Keyed | Removed) -> None:
         """One more."""
         assert isinstance(record, AlarmRecord)
         assert not self.holds(record.key)
