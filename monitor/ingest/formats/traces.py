@@ -9,7 +9,7 @@ Conventions: OpenInference (``openinference.span.kind``, ``input.value``, ``retr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -180,11 +180,11 @@ def _application(root: Span) -> str | None:
 def _question(spans: Sequence[Span], root: Span) -> str:
     """Of the root, or the chain or agent next to it; else of the retriever, else of the model."""
     for span in _from_the_top(spans, root):
-        if (found := _asked(span)) is not None:
+        if (found := _ASKING.of(span)) is not None:
             return found
     for wanted in (RETRIEVER, LLM):
         for span in spans:
-            if kind(span) == wanted and (found := _asked(span)) is not None:
+            if kind(span) == wanted and (found := _ASKING.of(span)) is not None:
                 return found
     raise _nothing("user_input", "input", spans, root)
 
@@ -192,10 +192,10 @@ def _question(spans: Sequence[Span], root: Span) -> str:
 def _answer(spans: Sequence[Span], root: Span) -> str:
     """Of the root, or the chain or agent next to it; else of the model that ended last."""
     for span in _from_the_top(spans, root):
-        if (found := _said(span)) is not None:
+        if (found := _SAYING.of(span)) is not None:
             return found
     for span in sorted(spans, key=lambda one: one.ended_ns, reverse=True):
-        if kind(span) == LLM and (found := _said(span)) is not None:
+        if kind(span) == LLM and (found := _SAYING.of(span)) is not None:
             return found
     raise _nothing("response", "output", spans, root)
 
@@ -227,42 +227,56 @@ def _from_the_top(spans: Sequence[Span], root: Span) -> Iterator[Span]:
 _LEADING: Final = (CHAIN, AGENT, None)
 
 
-def _asked(span: Span) -> str | None:
-    found = span.attributes
-    messages = (
-        _structured(found, "gen_ai.input.messages"),
-        _openinference_messages(found, "llm.input_messages"),
-        _structured(found, "gen_ai.prompt"),
-        *_of_events(span, "gen_ai.input.messages", "gen_ai.user.message"),
-    )
-    for each in messages:
-        if (text := _text(each, _ASKED, chat.question)) is not None:
-            return text
-    for name in ("gen_ai.retrieval.query.text", "input.value", "traceloop.entity.input"):
-        if (text := _text(_parsed(found.get(name)), _ASKED, chat.question)) is not None:
-            return text
-    return None
+class _Side(NamedTuple):
+    """Where a question stands, or an answer: by the names of attributes and of an event.
+
+    ``likely`` are fields of an object, and ``read`` takes the right turn of several.
+    """
+
+    messages: str
+    llm_messages: str
+    older: str
+    event: str
+    values: tuple[str, ...]
+    likely: Sequence[str]
+    read: Callable[[Any, str], Any]
+
+    def of(self, span: Span) -> str | None:
+        """What stands there; messages go before values, which may be of any shape."""
+        found = span.attributes
+        messages = (
+            _structured(found, self.messages),
+            _openinference_messages(found, self.llm_messages),
+            _structured(found, self.older),
+            *_of_events(span, self.messages, self.event),
+        )
+        values = (_parsed(found.get(name)) for name in self.values)
+        texts = (_text(each, self.likely, self.read) for each in (*messages, *values))
+        return next((text for text in texts if text is not None), None)
 
 
-def _said(span: Span) -> str | None:
-    found = span.attributes
-    messages = (
-        _structured(found, "gen_ai.output.messages"),
-        _openinference_messages(found, "llm.output_messages"),
-        _structured(found, "gen_ai.completion"),
-        *_of_events(span, "gen_ai.output.messages", "gen_ai.choice"),
-    )
-    for each in messages:
-        if (text := _text(each, _SAID, chat.answer)) is not None:
-            return text
-    for name in ("output.value", "traceloop.entity.output"):
-        if (text := _text(_parsed(found.get(name)), _SAID, chat.answer)) is not None:
-            return text
-    return None
+_ASKING: Final = _Side(
+    "gen_ai.input.messages",
+    "llm.input_messages",
+    "gen_ai.prompt",
+    "gen_ai.user.message",
+    ("gen_ai.retrieval.query.text", "input.value", "traceloop.entity.input"),
+    _ASKED,
+    chat.question,
+)
+_SAYING: Final = _Side(
+    "gen_ai.output.messages",
+    "llm.output_messages",
+    "gen_ai.completion",
+    "gen_ai.choice",
+    ("output.value", "traceloop.entity.output"),
+    _SAID,
+    chat.answer,
+)
 
 
 def _has_output(span: Span) -> bool:
-    return _said(span) is not None
+    return _SAYING.of(span) is not None
 
 
 def _text(
