@@ -155,4 +155,6 @@ async def test_a_good_judge_keeps_its_traffic(
     asked = [m for m in model.asked if str(TEXTS["user_input"]) not in json.dumps(m)]
     canaries = total(samples, "rag_monitor_judge_canaries_total")
     assert 8 <= canaries <= 40
-    assert len(asked) >= canaries == total(samples, "rag_monitor_judge_canary_calls_total")
+    calls = total(samples, "rag_monitor_judge_canary_calls_total")
+    assert len(asked) >= calls
+    assert canaries <= calls <= canaries + 1  # one may have been asked about at the scrape

@@ -112,6 +112,9 @@ def _text_of(part: Any) -> str | None:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
+        kind = part.get("type")
+        if isinstance(kind, str) and "text" not in kind.lower():
+            return None  # a picture's bytes, a call of a tool, what a model thinks before it speaks
         found = (part.get(name) for name in ("text", "content"))
         return next((each for each in found if isinstance(each, str)), None)
     return None

@@ -206,7 +206,8 @@ def _json_value(found: Any, depth: int) -> Any:
             return _finite(value)
         if name == "arrayValue":
             each = value.get("values") if isinstance(value, dict) else None
-            return [_json_value(one, depth + 1) for one in each or ()]
+            listed = each if isinstance(each, list) else ()
+            return [_json_value(one, depth + 1) for one in listed]
         if name == "kvlistValue":
             each = value.get("values") if isinstance(value, dict) else None
             return _json_pairs(each, depth + 1)
@@ -216,15 +217,22 @@ def _json_value(found: Any, depth: int) -> Any:
 
 
 def _is_integer(value: Any) -> bool:
+    """Of 64 bits at most, as a number or its text: a longer text would take long to read."""
     if isinstance(value, str):
-        return value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()
+        digits = value.removeprefix("-")
+        return len(digits) < 20 and digits.isascii() and digits.isdigit()
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _finite(value: Any) -> float | None:
     """None for what JSON has no number for, like NaN."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _json_events(span: Any) -> list[SpanEvent]:

@@ -147,7 +147,7 @@ def interaction(
 
     Its time is the end of its root. Raises ``MessageRejected`` naming what was looked for.
     """
-    ordered = sorted(spans, key=_begin)
+    ordered = sorted(_belonging(spans, root), key=_begin)
     fields: dict[str, Any] = {
         "interaction_id": root.trace_id,
         "timestamp": root.ended_ns,
@@ -163,6 +163,22 @@ def interaction(
         return decoded(logged, at, broker_ms, parse_any_unit, of_file=of_file)
     except ValidationError as error:
         raise rejected(error, b"") from None
+
+
+def _belonging(spans: Sequence[Span], root: Span) -> list[Span]:
+    """Those that are not another root's: what was retrieved for it was not for this question."""
+    others = {one.span_id for one in spans if one.parent_id is None and one is not root}
+    if not others:
+        return list(spans)
+    children: dict[str | None, list[Span]] = {}
+    for span in spans:
+        children.setdefault(span.parent_id, []).append(span)
+    level = sorted(others)
+    while level:
+        level = [c.span_id for name in level for c in children.get(name, ())]
+        level = [name for name in level if name not in others]
+        others.update(level)
+    return [span for span in spans if span.span_id not in others or span is root]
 
 
 def _application(root: Span) -> str | None:
@@ -217,14 +233,14 @@ def _from_the_top(spans: Sequence[Span], root: Span) -> Iterator[Span]:
     while level:
         yield from level
         below = [one for parent in level for one in children.get(parent.span_id, ())]
-        level = [one for one in below if one.span_id not in seen and kind(one) in _LEADING]
+        below = [one for one in below if one.span_id not in seen]
+        # A request to a database beside the chain says nothing, and hides nothing.
+        leading = [one for one in below if kind(one) in (CHAIN, AGENT)]
+        level = leading or [one for one in below if kind(one) is None]
         seen |= {one.span_id for one in level}
         # Of steps side by side, one's output is another one's input, and neither the answer.
         if len(level) > 1:
             return
-
-
-_LEADING: Final = (CHAIN, AGENT, None)
 
 
 class _Side(NamedTuple):
@@ -247,10 +263,10 @@ class _Side(NamedTuple):
         messages = (
             _structured(found, self.messages),
             _openinference_messages(found, self.llm_messages),
-            _structured(found, self.older),
+            _positions(_structured(found, self.older)),
             *_of_events(span, self.messages, self.event),
         )
-        values = (_parsed(found.get(name)) for name in self.values)
+        values = (_value(found, name) for name in self.values)
         texts = (_text(each, self.likely, self.read) for each in (*messages, *values))
         return next((text for text in texts if text is not None), None)
 
@@ -298,9 +314,10 @@ def _text(
     for name in names:
         if (inner := _text(_parsed(found.get(name)), names, read, depth + 1)) is not None:
             return inner
-    if len(found) == 1:
-        return _text(next(iter(found.values())), names, read, depth + 1)
-    return None
+    (only, value), *more = found.items()
+    if more or only in names:
+        return None
+    return _text(value, names, read, depth + 1)
 
 
 def _of_events(span: Span, *names: str) -> Iterator[Any]:
@@ -313,6 +330,18 @@ def _of_events(span: Span, *names: str) -> Iterator[Any]:
             for name in ("message", "content"):
                 if name in event.attributes:
                     yield _parsed(event.attributes[name])
+
+
+def _positions(found: Any) -> Any:
+    """Turns by their positions: under the same prefix stand the name and version of a prompt."""
+    return found if isinstance(found, list) else None
+
+
+def _value(found: SpanAttributes, name: str) -> Any:
+    """A value; JSON within a text, unless it is said to be plain text."""
+    value, kind_of = found.get(name), found.get(f"{name.rpartition('.')[0]}.mime_type")
+    is_plain = isinstance(kind_of, str) and kind_of.lower().startswith("text/")
+    return value if is_plain else _parsed(value)
 
 
 def _openinference_messages(found: SpanAttributes, prefix: str) -> Any:
@@ -395,10 +424,13 @@ def _document(found: dict[str, Any] | str) -> dict[str, Any]:
     if isinstance(found, str):
         return {"id": None, "text": found}
     inner = found.get("document", found)
+    if isinstance(inner, str):
+        return {"id": None, "text": inner}
     inner = inner if isinstance(inner, dict) else {}
-    texts = (inner.get(name) for name in ("content", "text", "page_content"))
+    texts = (inner.get(name) for name in ("content", "text", "page_content", "pageContent"))
     text = next((each for each in texts if isinstance(each, str)), REDACTED_TEXT)
-    made = {"id": inner.get("id"), "text": text}
+    name = inner.get("id")
+    made: dict[str, Any] = {"id": name if isinstance(name, str | int) else None, "text": text}
     score = inner.get("score")
     if isinstance(score, int | float) and not isinstance(score, bool):
         made["score"] = score

@@ -62,6 +62,9 @@ def _avro(schema: Schema) -> Decode:
     for _, text in schema.references:
         fastavro.parse_schema(json.loads(text), named_schemas=names)
     parsed = fastavro.parse_schema(json.loads(schema.text), named_schemas=names)
+    if _contains_itself(parsed, names, ()):
+        # Its reader calls itself for each level, in C: a hostile record would end the process.
+        raise UnreadableSchemaError("the schema (AVRO) contains itself, and is not decoded")
 
     def decode(payload: bytes) -> Any:
         found = BytesIO(payload)
@@ -71,6 +74,26 @@ def _avro(schema: Schema) -> Decode:
         return plain(record)
 
     return decode
+
+
+def _contains_itself(schema: Any, names: Mapping[str, Any], within: tuple[str, ...]) -> bool:
+    """Whether a named type of a parsed schema stands within itself."""
+    if isinstance(schema, str):
+        if schema in within:
+            return True
+        return schema in names and _contains_itself(names[schema], names, within)
+    if isinstance(schema, list):
+        return any(_contains_itself(each, names, within) for each in schema)
+    name, kind = schema.get("name"), schema.get("type")
+    if kind in ("record", "error") and name is not None:
+        if name in within:
+            return True
+        inner = (*within, name)
+        return any(_contains_itself(each["type"], names, inner) for each in schema["fields"])
+    below = [schema[key] for key in ("items", "values") if key in schema]
+    if isinstance(kind, dict | list):
+        below.append(kind)
+    return any(_contains_itself(each, names, within) for each in below)
 
 
 def plain(found: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.registered import Decode
@@ -27,6 +27,14 @@ REGISTRY: Final = "registry"
 FIRST_WAIT_S, LONGEST_WAIT_S, ABSENT_S = 0.5, 10.0, 60.0
 
 
+class _RefusedSchema(NamedTuple):
+    """Why nobody can decode by a schema, and until when that is believed (monotonic seconds)."""
+
+    said: str
+    cause: str
+    until: float
+
+
 class SchemaStore:
     """All schemas of one registry; ``monotonic`` gives seconds."""
 
@@ -35,7 +43,7 @@ class SchemaStore:
     ) -> None:
         self._access, self._health, self._monotonic = access, health, monotonic
         self._decodes: dict[int, Decode] = {}
-        self._refused: dict[int, tuple[MessageRejected, float]] = {}
+        self._refused: dict[int, _RefusedSchema] = {}
         self._fetches: dict[int, asyncio.Task[None]] = {}
 
     def is_known(self, schema_id: int) -> bool:
@@ -43,7 +51,7 @@ class SchemaStore:
         if schema_id in self._decodes:
             return True
         refused = self._refused.get(schema_id)
-        if refused is not None and self._monotonic() < refused[1]:
+        if refused is not None and self._monotonic() < refused.until:
             return True
         if schema_id not in self._fetches:
             try:
@@ -58,7 +66,9 @@ class SchemaStore:
         """How a payload is decoded; raises ``MessageRejected`` with the schema's id."""
         decode = self._decodes.get(schema_id)
         if decode is None:
-            raise self._refused[schema_id][0]
+            refused = self._refused[schema_id]
+            # A new one each time: what was raised before holds on to the records that it met.
+            raise MessageRejected(refused.said, stage="decode", cause=refused.cause)
         return decode
 
     async def fetched(self, schema_id: int) -> None:
@@ -111,5 +121,5 @@ class SchemaStore:
             self._refused.pop(schema_id, None)
 
     def _refuse(self, schema_id: int, said: str, cause: str) -> None:
-        error = MessageRejected(f"record: {said}", stage="decode", cause=cause)
-        self._refused[schema_id] = error, self._monotonic() + ABSENT_S
+        until = self._monotonic() + ABSENT_S
+        self._refused[schema_id] = _RefusedSchema(f"record: {said}", cause, until)

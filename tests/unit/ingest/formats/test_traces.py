@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
+from monitor.ingest.formats import chat
 from monitor.ingest.formats.otlp import Span, as_json, as_proto, json_spans, proto_spans
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS, SpanFormat
-from monitor.ingest.formats.traces import answers, by_trace, interaction, root_of
+from monitor.ingest.formats.traces import (
+    _ASKED,
+    _text,
+    answers,
+    by_trace,
+    interaction,
+    root_of,
+)
 from monitor.records import REDACTED_TEXT, Interaction, Source
 from tests.stages import otlp_spans
 from tests.stages.otlp_spans import FRAMEWORKS, TURNS, Json, made, rag_trace, recorded, span
@@ -215,6 +223,112 @@ def test_questions_within_what_frameworks_write(value: str, asked: str) -> None:
     """The likeliest field of an object, or the last turn of the user."""
     found = told(made(span(1, 1, None, {**CHAIN, "input.value": value}), span(1, 2, 1, _LLM)))
     assert found.user_input == asked
+
+
+def test_the_name_of_a_prompt_is_no_question() -> None:
+    """It has the prefix under which older conventions have the turns."""
+    for more in ({"gen_ai.prompt.name": "support"}, {"gen_ai.prompt.version": "v12"}):
+        found = told(made(span(1, 1, None, {**CHAIN, **more}), span(1, 2, 1, _LLM)))
+        assert found.user_input == "q?"
+    assert found.attributes["prompt_version"] == "v12"
+
+
+def test_what_a_model_thinks_and_a_picture_are_no_text() -> None:
+    """Only what is said counts, and what was asked in words."""
+    asked = [
+        {"role": "user", "parts": [{"type": "blob", "content": "iVBO"}, *MESSAGES[0]["parts"]]}
+    ]
+    thought = {"type": "reasoning", "content": "Maybe b."}
+    said = [{"role": "assistant", "parts": [thought, *ANSWERS[0]["parts"]]}]
+    model = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps(said),
+    }
+    found = told(made(span(1, 1, None, model)))
+    assert (found.user_input, found.response) == ("q?", "a.")
+
+
+def test_a_request_to_a_database_beside_the_chain_hides_it_not() -> None:
+    """Below a server's span stand many others."""
+    spans = [
+        span(1, 1, None, {"http.route": "/ask"}),
+        span(1, 2, 1, {"db.system": "redis"}),
+        span(1, 3, 1, CHAIN),
+        span(1, 4, 3, {**_LLM, "input.value": "Condense: q?", "output.value": "draft"}),
+    ]
+    found = told(made(*spans))
+    assert (found.user_input, found.response) == ("q?", "a.")
+
+
+def test_plain_text_that_looks_like_json_is_text() -> None:
+    """Where it is said to be plain: a structured answer is what the user saw."""
+    plain = {"input.mime_type": "text/plain", "output.mime_type": "text/plain"}
+    texts_ = {"input.value": '{"text": "x", "n": 1}', "output.value": '{"months": 24}'}
+    found = told(made(span(1, 1, None, {**CHAIN, **plain, **texts_}), span(1, 2, 1, _LLM)))
+    assert (found.user_input, found.response) == tuple(texts_.values())
+
+
+def test_what_belongs_to_another_root_is_left_out() -> None:
+    """A session that is one trace: its first question has its own passages."""
+
+    def retrieved(text: str) -> Json:
+        return {KIND: "RETRIEVER", "retrieval.documents.0.document.content": text}
+
+    first = [span(1, 1, None, CHAIN), span(1, 2, 1, retrieved("one")), span(1, 3, 1, _LLM)]
+    second = [span(1, 11, None, CHAIN), span(1, 12, 11, retrieved("two")), span(1, 13, 12, _LLM)]
+    orphan = span(1, 20, 99, retrieved("of a step that did not come"))
+    found = told(made(*first, *second, orphan))
+    assert texts(found) == ["one", "of a step that did not come"]
+
+
+@pytest.mark.parametrize(
+    ("documents", "passages"),
+    [
+        ([{"document": "one"}], ["one"]),
+        ([{"pageContent": "one", "id": [1]}], ["one"]),
+        ([{"document": {"content": "one", "id": 7}}], ["one"]),
+    ],
+)
+def test_documents_of_other_shapes(documents: Any, passages: list[str]) -> None:
+    """An id that is none is left out."""
+    step = {KIND: "RETRIEVER", "retrieval.documents": json.dumps(documents)}
+    found = told(made(span(1, 1, None, CHAIN), span(1, 2, 1, step), span(1, 3, 1, _LLM)))
+    assert texts(found) == passages
+    assert found.retrieved_contexts[0].id in (None, "7")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"intValue": "1" * 5_000},
+        {"doubleValue": 10**400},
+        {"arrayValue": {"values": 5}},
+        {"kvlistValue": {"values": "x"}},
+        {"intValue": True},
+    ],
+)
+def test_a_strange_value_of_an_attribute_is_none(value: Json) -> None:
+    """And no error of ours."""
+    root = span(1, 1, None, CHAIN)
+    root["attributes"].append({"key": "x", "value": value})
+    spans = json_spans(otlp_spans.as_json(made(root, span(1, 2, 1, _LLM))))
+    assert spans[0].attributes["x"] in (None, [], {})
+
+
+def test_lists_within_objects_within_objects_are_looked_at_once() -> None:
+    """Not twice at each level: the event loop waits for it."""
+    looked: list[Any] = []
+
+    def read(found: Any, path: str) -> Any:
+        looked.append(found)
+        return chat.question(found, path)
+
+    value: Any = [0, 0]
+    for _ in range(7):
+        value = {"input": value}
+    assert _text(value, _ASKED, read) is None
+    assert len(looked) == 8
 
 
 def test_steps_side_by_side_are_not_the_answer() -> None:

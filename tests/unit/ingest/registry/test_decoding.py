@@ -117,6 +117,43 @@ def test_any_payload_is_decoded_or_raises(schema: Schema, payload: bytes) -> Non
 _DECODES = {schema.type: decode_by(schema) for schema in (AVRO, PROTOBUF)}
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"fields": [{"name": "next", "type": ["null", "N"]}]},
+        {"fields": [{"name": "all", "type": {"type": "array", "items": "N"}}]},
+        {
+            "fields": [
+                {
+                    "name": "m",
+                    "type": {
+                        "type": "record",
+                        "name": "M",
+                        "fields": [{"name": "n", "type": {"type": "map", "values": "N"}}],
+                    },
+                }
+            ]
+        },
+    ],
+)
+def test_a_schema_that_contains_itself_is_refused(schema: dict[str, Any]) -> None:
+    """Its reader has no bound for levels: a record of a few kilobytes would end the process."""
+    whole = {"type": "record", "name": "N", **schema}
+    with pytest.raises(UnreadableSchemaError, match="contains itself"):
+        decode_by(Schema("AVRO", json.dumps(whole)))
+
+
+def test_the_same_type_twice_side_by_side_is_read() -> None:
+    """That is no circle."""
+    pair = {"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}
+    fields = [{"name": "a", "type": pair}, {"name": "b", "type": {"type": "array", "items": "P"}}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    out = BytesIO()
+    found = {"a": {"x": 1}, "b": [{"x": 2}]}
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), found)
+    assert decode_by(Schema("AVRO", json.dumps(schema)))(out.getvalue()) == found
+
+
 def test_what_is_behind_the_fields_of_a_schema_is_an_error() -> None:
     """A record of another schema may begin alike."""
     with pytest.raises(ValueError, match="more bytes"):
