@@ -132,7 +132,7 @@ class TraceAssembler:
         self._monotonic, self._clock, self._telemetry = monotonic, clock, telemetry
         #: How old the oldest record is that was not begun, in seconds; 0.0: there is none.
         self.lag_s = 0.0
-        self._looked_at = -math.inf
+        self._looked_at = self._read_at = -math.inf
         self._open: dict[TraceKey, OpenTrace] = {}
         self._ended: dict[TraceKey, int] = {}
         self._split: set[TraceKey] = set()
@@ -181,6 +181,7 @@ class TraceAssembler:
 
     def add(self, trace: OpenTrace, record: KafkaRecord, spans: Sequence[Span]) -> None:
         """More of an open one."""
+        self._read_at = self._monotonic()
         before = len(trace.spans), trace.size
         if not trace.has_begun:
             trace.add(record, spans)
@@ -222,10 +223,15 @@ class TraceAssembler:
         return WholeTrace(trace, root, Reason.NO_ROOT if root is None else None)
 
     def _passed(self, seconds: float, elapsed_s: float, since_ms: int) -> bool:
-        """Whether so much time has passed here, and in what was read of the topics."""
+        """Whether so much time has passed here, and in what was read of the topics.
+
+        Where nothing is read, as when memory is full of what waits here, or for longer than any
+        trace is waited for, the time here alone decides: else both would wait for each other.
+        """
         if elapsed_s < seconds:
             return False
-        if self.lag_s <= 0.0 or self.is_full:
+        stands_s = self._monotonic() - self._read_at
+        if self.lag_s <= 0.0 or stands_s >= seconds or elapsed_s >= self._wait_s:
             return True
         return self._clock() - self.lag_s - since_ms / 1000 >= seconds
 

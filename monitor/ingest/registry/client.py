@@ -16,6 +16,8 @@ from monitor.ingest.registry.schema import SCHEMA_TYPES, Schema
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=10.0)
 #: Schemas that one may refer to, in all; and bytes of an answer.
 _MOST_REFERENCES, _MOST_BYTES = 100, 8_388_608
+#: What a registry says of an id that is none, or of what is gone: asking again changes nothing.
+_NEVER: Final = frozenset({400, 404, 410, 422})
 
 
 class RegistryAwayError(Exception):
@@ -72,6 +74,8 @@ class _RegistryCalls:
     async def referred(self, found: dict[str, Any], known: dict[str, str]) -> dict[str, str]:
         """Texts by their names, those that others refer to first."""
         for each in found.get("references") or ():
+            if not isinstance(each, dict):
+                raise NoSuchSchemaError("its answer refers to something that is no schema")
             name, subject = str(each.get("name")), str(each.get("subject"))
             if name in known:
                 continue
@@ -91,14 +95,24 @@ class _RegistryCalls:
         url = self.access.url.rstrip("/") + path
         try:
             async with self.session.get(url, ssl=self.tls, allow_redirects=False) as response:
-                if response.status == 404:
+                if response.status in _NEVER:
                     raise NoSuchSchemaError(f"the registry has no {what}")
                 if response.status != 200:
                     raise RegistryAwayError(_said(response.status))
-                body = await response.content.read(_MOST_BYTES + 1)
+                body = await _whole(response.content, what)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise RegistryAwayError(f"it does not answer ({type(error).__name__})") from error
         return _object(body, what)
+
+
+async def _whole(content: aiohttp.StreamReader, what: str) -> bytes:
+    """The body; raises ``NoSuchSchemaError`` for one that no schema is as large as."""
+    body = bytearray()
+    async for chunk in content.iter_chunked(65_536):
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise NoSuchSchemaError(f"the registry's answer for {what} is larger than 8 MiB")
+    return bytes(body)
 
 
 def _said(status: int) -> str:
@@ -111,7 +125,7 @@ def _said(status: int) -> str:
 
 def _object(body: bytes, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(body[:_MOST_BYTES])
+        found = json.loads(body)
     except ValueError as error:
         raise RegistryAwayError(
             "its answer is no JSON: set ingest.registry.url to the path of its API"

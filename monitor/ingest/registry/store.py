@@ -27,6 +27,9 @@ REGISTRY: Final = "registry"
 FIRST_WAIT_S, LONGEST_WAIT_S, ABSENT_S = 0.5, 10.0, 60.0
 
 
+_MOST_REFUSED: Final = 10_000
+
+
 class _RefusedSchema(NamedTuple):
     """Why nobody can decode by a schema, and until when that is believed (monotonic seconds)."""
 
@@ -122,4 +125,7 @@ class SchemaStore:
 
     def _refuse(self, schema_id: int, said: str, cause: str) -> None:
         until = self._monotonic() + ABSENT_S
+        self._refused.pop(schema_id, None)
+        if len(self._refused) >= _MOST_REFUSED:  # ids come from the traffic
+            del self._refused[next(iter(self._refused))]
         self._refused[schema_id] = _RefusedSchema(f"record: {said}", cause, until)

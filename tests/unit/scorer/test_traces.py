@@ -272,9 +272,43 @@ def test_who_is_behind_waits_by_the_times_of_the_records() -> None:
     written = Record(0, timestamp=900_000, value=otlp_spans.as_json(made(*spans)))
     found = assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], written)
     assembler.add(found, written, json_spans(written.value or b""))
+    others = Record(1, timestamp=901_000, value=otlp_spans.as_json(made(*rag_trace(2, 2)[:1])))
+
+    def read_on() -> None:
+        """Something else of the topic."""
+        key = traces.TraceKey("t", f"{2:032x}")
+        other = assembler.get(key) or assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], others)
+        assembler.add(other, others, json_spans(others.value or b""))
+
     assembler.lag_s = 99.0  # all of up to 901 has been read
     now[0] += 20
+    read_on()
     assert assembler.due() == []
     assembler.lag_s = 94.0
     now[0] += 1
     assert [whole.trace for whole in assembler.due()] == [found]
+
+
+@pytest.mark.parametrize("reads_on", [True, False])
+def test_who_cannot_read_on_waits_for_no_record(reads_on: bool) -> None:
+    """What is open may be what memory is full of; and a producer's clock may be a day ahead."""
+    now, clock = [100.0], [1_000.0]
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    assembler = traces.TraceAssembler(5.0, 300.0, lambda: now[0], lambda: clock[0], telemetry)
+    key, spans = traces.TraceKey("t", f"{1:032x}"), rag_trace(1, 1)
+    ahead = Record(0, timestamp=90_000_000, value=otlp_spans.as_json(made(*spans)))
+    found = assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], ahead)
+    assembler.add(found, ahead, json_spans(ahead.value or b""))
+    assembler.lag_s = 99.0
+    waited = 0
+    while not (due := assembler.due()):
+        now[0] += 1
+        waited += 1
+        assert waited <= 300
+        if reads_on:
+            key = traces.TraceKey("t", f"{2:032x}")
+            log_format = SPAN_FORMATS["otlp_json"]
+            other = assembler.get(key) or assembler.open(key, ALONE, log_format, ahead)
+            assembler.add(other, ahead, [])
+    assert [whole.trace for whole in due] == [found]
+    assert waited == (300 if reads_on else 5)

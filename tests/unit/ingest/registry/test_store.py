@@ -144,6 +144,16 @@ async def test_what_is_no_answer_about_a_schema_loses_no_record(
             "record: schema 5: schema 5 has a type that is not known here",
         ),
         (
+            {"schema": "{}", "references": ["x"]},
+            "unknown_schema",
+            "record: schema 5: its answer refers to something that is no schema",
+        ),
+        (
+            {"schema": "x" * 9_000_000},
+            "unknown_schema",
+            "record: schema 5: the registry's answer for schema 5 is larger than 8 MiB",
+        ),
+        (
             {"schema": "no json"},
             "unreadable_schema",
             "record: schema 5: the schema (AVRO) cannot be read: JSONDecodeError",
