@@ -40,7 +40,7 @@ from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.slots import Ended, Slots, SlotWorker
 from monitor.scorer.trace_work import TraceWorker
-from monitor.scorer.traces import TraceAssembler
+from monitor.scorer.traces import DEFAULT_BOUNDS, TraceAssembler, TraceBounds
 from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.
@@ -61,6 +61,7 @@ class ScorerSettings:
     waits_for_money: bool = False
     trace_quiet_s: float = 5.0
     trace_wait_s: float = 300.0
+    trace_bounds: TraceBounds = DEFAULT_BOUNDS
 
 
 class Scorer:
@@ -103,12 +104,7 @@ class Scorer:
             broker_time,
             formats=formats,
         )
-        assembler = TraceAssembler(
-            settings.trace_quiet_s, settings.trace_wait_s, monotonic, clock, telemetry
-        )
-        self._traces = TraceWorker(
-            assembler, self.works, self.ledger, self._intake, self._trace_settled
-        )
+        self._traces = self._trace_worker(monotonic)
         self._slots: SlotWorker | None = None
         if slots is not None:
             self._slots = SlotWorker(
@@ -117,6 +113,18 @@ class Scorer:
         telemetry.waiting_for_money.set_function(
             lambda: self.works.count(WorkState.WAITING_FOR_BUDGET)
         )
+
+    def _trace_worker(self, monotonic: Callable[[], float]) -> TraceWorker:
+        settings = self._settings
+        assembler = TraceAssembler(
+            settings.trace_quiet_s,
+            settings.trace_wait_s,
+            monotonic,
+            self._clock,
+            self._telemetry,
+            settings.trace_bounds,
+        )
+        return TraceWorker(assembler, self.works, self.ledger, self._intake, self._trace_settled)
 
     def room(self, partition: Partition) -> int | None:
         """How many records of the partition may be taken now; None without a bound."""

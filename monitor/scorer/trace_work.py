@@ -118,7 +118,13 @@ class TraceWorker:
         for work in trace.works.values():
             if work is not leader:
                 work.waits_for(part)
-        part.start()
+        part.start().add_done_callback(lambda _: self._left_before_it_began(trace, part))
+
+    def _left_before_it_began(self, trace: OpenTrace, part: Work) -> None:
+        """A task that is cancelled before its first step runs no clean-up of its own."""
+        if not trace.done.is_set():
+            self._ledger.settle(Outcome.HANDED_OVER, part.handover_reason)
+            self._traces.end(trace, is_left=True)
 
     async def _scored_trace(
         self, trace: OpenTrace, record: TraceRecord, root: Span, work: Work

@@ -23,13 +23,26 @@ from monitor.records import Reason
 from monitor.sampling.blocks import BlockSpan
 from monitor.telemetry import ScorerTelemetry
 
-#: Of one trace; a larger one is judged by nobody.
-MOST_SPANS, MOST_BYTES = 10_000, 16_777_216
-#: Of all that are open: then nothing more is read until some have ended.
-MOST_OPEN, MOST_OPEN_SPANS, MOST_OPEN_BYTES = 20_000, 200_000, 67_108_864
 #: Traces that have ended and are remembered, so that what comes late is none of a new one.
 MOST_ENDED: Final = 200_000
 _LOOK_EVERY_S: Final = 0.25
+
+
+class TraceBounds(NamedTuple):
+    """A trace of more ``spans`` or bytes (``size``) is judged by nobody.
+
+    With so many ``open`` ones, or so much in all of them, nothing more is read until some have
+    ended.
+    """
+
+    spans: int = 10_000
+    size: int = 16_777_216
+    open: int = 20_000
+    open_spans: int = 200_000
+    open_size: int = 67_108_864
+
+
+DEFAULT_BOUNDS: Final = TraceBounds()
 
 
 class TraceKey(NamedTuple):
@@ -70,7 +83,7 @@ class OpenTrace:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     failure: BaseException | None = None
 
-    def add(self, record: KafkaRecord, spans: Iterable[Span]) -> None:
+    def add(self, record: KafkaRecord, spans: Iterable[Span], bounds: TraceBounds) -> None:
         """More of it; a span that came before counts once, and ended rather than not."""
         place = _RecordPlace(record.partition, record.offset)
         self.records[place] = record
@@ -83,7 +96,7 @@ class OpenTrace:
             self.size += span.size - (before[0].size if before else 0)
             self.spans[span.span_id] = span, place
             self.has_root = self.has_root or (span.parent_id is None and span.ended_ns > 0)
-            if len(self.spans) > MOST_SPANS or self.size > MOST_BYTES:
+            if len(self.spans) > bounds.spans or self.size > bounds.size:
                 self.is_too_large, self.size = True, 0
                 self.spans.clear()
 
@@ -127,7 +140,9 @@ class TraceAssembler:
         monotonic: Callable[[], float],
         clock: Callable[[], float],
         telemetry: ScorerTelemetry,
+        bounds: TraceBounds = DEFAULT_BOUNDS,
     ) -> None:
+        self._bounds = bounds
         self._quiet_s, self._wait_s = quiet_s, wait_s
         self._monotonic, self._clock, self._telemetry = monotonic, clock, telemetry
         #: How old the oldest record is that was not begun, in seconds; 0.0: there is none.
@@ -142,9 +157,9 @@ class TraceAssembler:
     def is_full(self) -> bool:
         """Whether nothing more may be read until some have ended."""
         return (
-            len(self._open) >= MOST_OPEN
-            or self._spans >= MOST_OPEN_SPANS
-            or self._bytes >= MOST_OPEN_BYTES
+            len(self._open) >= self._bounds.open
+            or self._spans >= self._bounds.open_spans
+            or self._bytes >= self._bounds.open_size
         )
 
     def has_ended(self, key: TraceKey, record: KafkaRecord, spans: int) -> bool:
@@ -184,7 +199,7 @@ class TraceAssembler:
         self._read_at = self._monotonic()
         before = len(trace.spans), trace.size
         if not trace.has_begun:
-            trace.add(record, spans)
+            trace.add(record, spans, self._bounds)
         trace.touched_at = self._monotonic()
         trace.last_ms = max(trace.last_ms, record.timestamp)
         self._spans += len(trace.spans) - before[0]

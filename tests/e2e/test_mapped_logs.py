@@ -16,10 +16,10 @@ from tests.stages.command import rag_monitor
 from tests.stages.log_shapes import SHAPES, LogShape
 from tests.stages.process import MonitorProcess, Samples, outcomes, until
 from tests.stages.topics import MakeTopics
+from tests.stages.twins import gauges
 
 #: Records of each shape, and so many more with a field moved.
 EACH, MOVED = 12, 2
-GAUGES = ("rag_score", "rag_score_lower", "rag_score_upper", "rag_score_samples")
 
 
 def application(shape: LogShape) -> str:
@@ -41,15 +41,6 @@ def twin(shape: LogShape, n: int) -> bytes:
     """The same turn in the native format."""
     named = {"interaction_id": f"{n}", "application": f"{application(shape)}-native"}
     return json.dumps(shape.native(n) | named).encode()
-
-
-def gauges(samples: Samples, name: str) -> dict[tuple[str, ...], float]:
-    """All gauges of an application, by metric and window."""
-    return {
-        (gauge, dict(labels)["metric"], dict(labels)["window"]): value
-        for (gauge, labels), value in samples.items()
-        if gauge in GAUGES and dict(labels)["application"] == name
-    }
 
 
 @pytest.mark.timeout(180)

@@ -30,11 +30,11 @@ from tests.stages.registered import (
     turn,
 )
 from tests.stages.topics import MakeTopics
+from tests.stages.twins import gauges
 from tests.tools import requires_tool
 
 EACH = 12
 KINDS = ("avro", "protobuf", "json")
-GAUGES = ("rag_score", "rag_score_lower", "rag_score_upper", "rag_score_samples")
 #: No registry has so many.
 NO_SCHEMA = 4_000_000
 
@@ -81,15 +81,6 @@ def twin(kind: str, n: int) -> Record:
         "retrieved_contexts": [{"id": name, "text": text} for name, text in shown.passages],
     }
     return Record(json.dumps(found).encode())
-
-
-def gauges(samples: Samples, name: str) -> dict[tuple[str, ...], float]:
-    """All gauges of an application, by metric and window."""
-    return {
-        (gauge, dict(labels)["metric"], dict(labels)["window"]): value
-        for (gauge, labels), value in samples.items()
-        if gauge in GAUGES and dict(labels)["application"] == name
-    }
 
 
 def settings_of(names: dict[str, str], url: str) -> dict[str, Any]:

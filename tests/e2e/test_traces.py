@@ -21,11 +21,11 @@ from tests.stages.command import rag_monitor
 from tests.stages.otlp_spans import FRAMEWORKS, TURNS, Json, copied, cut, moved, recorded
 from tests.stages.process import MonitorProcess, Samples, until
 from tests.stages.topics import MakeTopics
+from tests.stages.twins import gauges
 
 KILLS, MOST_SPANS = 4, 9
 #: How often each turn is asked, once before each kill and once after the last.
 TIMES = KILLS + 1
-GAUGES = ("rag_score", "rag_score_lower", "rag_score_upper", "rag_score_samples")
 FORMATS = {"langchain": "otlp_json", "llama_index": "otlp_proto"}
 
 
@@ -46,15 +46,6 @@ def twins(framework: str, whole: Json) -> list[Record]:
         logged = turn | {"interaction_id": f"native-{trace_id}", "timestamp": root.ended_ns}
         found.append(Record(json.dumps(logged).encode()))
     return found
-
-
-def gauges(samples: Samples, application: str) -> dict[tuple[str, ...], float]:
-    """All gauges of an application, by metric and window."""
-    return {
-        (gauge, dict(labels)["metric"], dict(labels)["window"]): value
-        for (gauge, labels), value in samples.items()
-        if gauge in GAUGES and dict(labels)["application"] == application
-    }
 
 
 @pytest.mark.timeout(280)

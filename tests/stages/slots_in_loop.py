@@ -32,6 +32,7 @@ from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.picking import Member, Picker, PickSettings
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.scorer.slots import Slots
+from monitor.scorer.traces import DEFAULT_BOUNDS, TraceBounds
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.fixed_pace import FixedPace
 from tests.stages.loop import A, Record, Told
@@ -107,6 +108,7 @@ async def staged(
     key: str = "interaction_id",
     formats: TopicFormats = NATIVE,
     partitions: Sequence[Partition] = (A,),
+    trace_bounds: TraceBounds = DEFAULT_BOUNDS,
 ) -> AsyncIterator[Stage]:
     """A scorer that has one partition; ``plain``: without anything that knows of blocks."""
     consumer, written, stop = Told(), Memory(), asyncio.Event()
@@ -124,7 +126,7 @@ async def staged(
         Sampler(rate, key), judge or OfflineJudge(), Limits(4, 60.0), segment_by=segment_by
     )
     scorer = Scorer(
-        ScorerSettings("s", 1_000_000),
+        ScorerSettings("s", 1_000_000, trace_bounds=trace_bounds),
         traffic(policy),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),

@@ -39,12 +39,20 @@ class _RefusedSchema(NamedTuple):
 
 
 class SchemaStore:
-    """All schemas of one registry; ``monotonic`` gives seconds."""
+    """All schemas of one registry; ``monotonic`` gives seconds.
+
+    While it is away it is asked again after ``first_wait_s``, and then less and less often.
+    """
 
     def __init__(
-        self, access: RegistryAccess, health: Health, monotonic: Callable[[], float]
+        self,
+        access: RegistryAccess,
+        health: Health,
+        monotonic: Callable[[], float],
+        first_wait_s: float = FIRST_WAIT_S,
     ) -> None:
         self._access, self._health, self._monotonic = access, health, monotonic
+        self._first_wait_s = first_wait_s
         self._decodes: dict[int, Decode] = {}
         self._refused: dict[int, _RefusedSchema] = {}
         self._fetches: dict[int, asyncio.Task[None]] = {}
@@ -86,7 +94,7 @@ class SchemaStore:
             )
 
     async def _fetch(self, schema_id: int) -> None:
-        wait_s, was_away = FIRST_WAIT_S, False
+        wait_s, was_away = self._first_wait_s, False
         while True:
             try:
                 await self._ask(schema_id)

@@ -9,16 +9,25 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
+from monitor.ingest.dead_letters.gate import DeadLetterGate
+from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import json_spans
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+from monitor.judge.limits.limits import Limits
+from monitor.runtime.health import Health
+from monitor.sampling.hashing import Sampler
 from monitor.scorer import traces
-from monitor.scorer.intake import ALONE
+from monitor.scorer.intake import ALONE, Policies
+from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages import otlp_spans
 from tests.stages.loop import A, B, Record
 from tests.stages.otlp_spans import Json, made, rag_trace
 from tests.stages.process import until
+from tests.stages.producers import Memory
 from tests.stages.scorer_bench import Hanging
 from tests.stages.slots_in_loop import Stage, staged
 
@@ -161,12 +170,10 @@ async def test_a_redriven_trace_is_judged_though_it_had_ended() -> None:
         assert stage.ended("scored") == 2
 
 
-async def test_one_of_too_many_spans_is_counted_and_holds_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_one_of_too_many_spans_is_counted_and_holds_nothing() -> None:
     """Its other spans are late; the others of its record go on."""
-    monkeypatch.setattr(traces, "MOST_SPANS", 5)
-    async with staged(plain=True, formats=SPANS) as stage:
+    bounds = traces.TraceBounds(spans=5)
+    async with staged(plain=True, formats=SPANS, trace_bounds=bounds) as stage:
         begin_ns = now_ns()
         large = [otlp_spans.span(7, n, 1, {}, begin_ns=begin_ns) for n in range(2, 9)]
         await stage.read(record(0, *large, *rag_trace(1, 1, begin_ns)))
@@ -176,10 +183,10 @@ async def test_one_of_too_many_spans_is_counted_and_holds_nothing(
         assert stage.is_balanced()
 
 
-async def test_nothing_more_is_read_while_too_much_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_more_is_read_while_too_much_is_open() -> None:
     """And goes on when some have ended."""
-    monkeypatch.setattr(traces, "MOST_OPEN", 2)
-    async with staged(plain=True, formats=SPANS) as stage:
+    bounds = traces.TraceBounds(open=2)
+    async with staged(plain=True, formats=SPANS, trace_bounds=bounds) as stage:
         begin_ns = now_ns()
         many = [record(n, *rag_trace(n + 1, 1, begin_ns)) for n in range(4)]
         await stage.read(*many)
@@ -263,52 +270,84 @@ async def test_a_record_that_holds_no_spans_is_a_dead_letter() -> None:
         assert stage.is_balanced()
 
 
+class Assembling:
+    """An assembler at 1,000 s that holds a whole trace, and is behind by 99 s; it may read on."""
+
+    def __init__(self, written_ms: int) -> None:
+        self.now = 100.0
+        telemetry = ScorerTelemetry(CollectorRegistry())
+        self.assembler = traces.TraceAssembler(
+            5.0, 300.0, lambda: self.now, lambda: 1_000.0, telemetry
+        )
+        self.assembler.lag_s = 99.0  # all of up to 901 s has been read
+        self.trace = self.read(1, written_ms, rag_trace(1, 1))
+
+    def read(self, number: int, written_ms: int, spans: list[Json]) -> traces.OpenTrace:
+        """More of a trace comes."""
+        key, log_format = traces.TraceKey("t", f"{number:032x}"), SPAN_FORMATS["otlp_json"]
+        value = otlp_spans.as_json(made(*spans))
+        written = Record(number, timestamp=written_ms, value=value)
+        found = self.assembler.get(key)
+        found = found or self.assembler.open(key, ALONE, log_format, written)
+        self.assembler.add(found, written, json_spans(value))
+        return found
+
+
 def test_who_is_behind_waits_by_the_times_of_the_records() -> None:
     """What came a second later on the topic may be read minutes later."""
-    now, clock = [100.0], [1_000.0]
-    telemetry = ScorerTelemetry(CollectorRegistry())
-    assembler = traces.TraceAssembler(5.0, 300.0, lambda: now[0], lambda: clock[0], telemetry)
-    key, spans = traces.TraceKey("t", f"{1:032x}"), rag_trace(1, 1)
-    written = Record(0, timestamp=900_000, value=otlp_spans.as_json(made(*spans)))
-    found = assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], written)
-    assembler.add(found, written, json_spans(written.value or b""))
-    others = Record(1, timestamp=901_000, value=otlp_spans.as_json(made(*rag_trace(2, 2)[:1])))
-
-    def read_on() -> None:
-        """Something else of the topic."""
-        key = traces.TraceKey("t", f"{2:032x}")
-        other = assembler.get(key) or assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], others)
-        assembler.add(other, others, json_spans(others.value or b""))
-
-    assembler.lag_s = 99.0  # all of up to 901 has been read
-    now[0] += 20
-    read_on()
-    assert assembler.due() == []
-    assembler.lag_s = 94.0
-    now[0] += 1
-    assert [whole.trace for whole in assembler.due()] == [found]
+    one = Assembling(900_000)
+    one.now += 20
+    one.read(2, 901_000, rag_trace(2, 2)[:1])
+    assert one.assembler.due() == []
+    one.assembler.lag_s = 94.0
+    one.now += 1
+    assert [whole.trace for whole in one.assembler.due()] == [one.trace]
 
 
 @pytest.mark.parametrize("reads_on", [True, False])
 def test_who_cannot_read_on_waits_for_no_record(reads_on: bool) -> None:
     """What is open may be what memory is full of; and a producer's clock may be a day ahead."""
-    now, clock = [100.0], [1_000.0]
-    telemetry = ScorerTelemetry(CollectorRegistry())
-    assembler = traces.TraceAssembler(5.0, 300.0, lambda: now[0], lambda: clock[0], telemetry)
-    key, spans = traces.TraceKey("t", f"{1:032x}"), rag_trace(1, 1)
-    ahead = Record(0, timestamp=90_000_000, value=otlp_spans.as_json(made(*spans)))
-    found = assembler.open(key, ALONE, SPAN_FORMATS["otlp_json"], ahead)
-    assembler.add(found, ahead, json_spans(ahead.value or b""))
-    assembler.lag_s = 99.0
-    waited = 0
-    while not (due := assembler.due()):
-        now[0] += 1
+    one, waited = Assembling(90_000_000), 0
+    while not (due := one.assembler.due()):
+        one.now += 1
         waited += 1
         assert waited <= 300
         if reads_on:
-            key = traces.TraceKey("t", f"{2:032x}")
-            log_format = SPAN_FORMATS["otlp_json"]
-            other = assembler.get(key) or assembler.open(key, ALONE, log_format, ahead)
-            assembler.add(other, ahead, [])
-    assert [whole.trace for whole in due] == [found]
+            one.read(2, 901_000, rag_trace(2, 2)[:1])
+    assert [whole.trace for whole in due][:1] == [one.trace]
     assert waited == (300 if reads_on else 5)
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+async def test_a_trace_that_is_told_to_end_before_its_first_step_is_handed_over(
+    has_begun: bool,
+) -> None:
+    """It is counted, and nothing of it stays: who reads it again would wait for it for ever."""
+    registry, written, now = CollectorRegistry(), Memory(), [0.0]
+    telemetry = ScorerTelemetry(registry)
+    gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
+    scorer = Scorer(
+        ScorerSettings("s", 1_000_000),
+        Policies(ScoringPolicy(Sampler(1.0), Hanging(), Limits(1, 60.0))),
+        written,
+        DeadLetters(written, "dead", gate, group="g", version="1"),
+        telemetry,
+        time.time,
+        formats=SPANS,
+        monotonic=lambda: now[0],
+    )
+    work = scorer.begin(record(0, *rag_trace(1, 1, now_ns())))
+    assert work is not None
+    work.start()
+    await asyncio.sleep(0)  # it waits for its trace
+    now[0] = QUIET_S
+    scorer.turn()
+    if has_begun:
+        await asyncio.sleep(0)
+    work.end("revoked")
+    await asyncio.wait([work.task])
+    await asyncio.sleep(0)
+    assert registry.get_sample_value("rag_monitor_interactions_in_flight") == 0
+    assert registry.get_sample_value("rag_monitor_traces_open") == 0
+    labels = {"outcome": "handed_over", "reason": "revoked"}
+    assert registry.get_sample_value("rag_monitor_interactions_total", labels) == 1

@@ -15,7 +15,6 @@ from aiohttp import web
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.registered import decoded_by
-from monitor.ingest.registry import store as stores
 from monitor.ingest.registry.client import RegistryAccess
 from monitor.ingest.registry.store import SchemaStore
 from monitor.runtime.health import Health
@@ -60,7 +59,7 @@ def store(port: int, **access: str) -> tuple[SchemaStore, Health]:
     """One that asks there."""
     health = Health(time.monotonic)
     where = RegistryAccess(f"http://127.0.0.1:{port}/api", **access)
-    return SchemaStore(where, health, time.monotonic), health
+    return SchemaStore(where, health, time.monotonic, first_wait_s=0.05), health
 
 
 async def known(found: SchemaStore, schema_id: int) -> None:
@@ -93,9 +92,8 @@ async def test_a_schema_and_what_it_refers_to_are_fetched_once() -> None:
     assert health.waiting == {}
 
 
-async def test_a_registry_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_registry_that_is_away_is_waited_for() -> None:
     """It is said what is waited for, until it is back."""
-    monkeypatch.setattr(stores, "FIRST_WAIT_S", 0.05)
     (port,) = free_ports(1)
     found, health = store(port, token="t0k3n")
     assert not found.is_known(1)
@@ -118,11 +116,8 @@ async def test_a_registry_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyP
         (500, "it answers HTTP 500"),
     ],
 )
-async def test_what_is_no_answer_about_a_schema_loses_no_record(
-    status: int, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_no_answer_about_a_schema_loses_no_record(status: int, said: str) -> None:
     """It is said, and asked again; a redirect is not followed with our password."""
-    monkeypatch.setattr(stores, "FIRST_WAIT_S", 0.05)
     (port,), served = free_ports(1), Served(status=status)
     served.answers = {"/api/schemas/ids/1": {"schema": JSON_SCHEMA, "schemaType": "JSON"}}
     async with serving(served, port):
