@@ -1,0 +1,107 @@
+"""What several of them need: a registry, a cap for labels, a gauge without a first value."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    metrics,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+# A second series per counter, with the time of its creation, that nobody asks for.
+metrics.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+OTHER = "other"
+#: Result of a record whose schema is newer than this version reads.
+NEWER_SCHEMA = "newer_schema"
+
+
+def new_registry() -> CollectorRegistry:
+    """A registry with what the interpreter and the operating system say of this process."""
+    registry = CollectorRegistry()
+    for collector in (PlatformCollector, ProcessCollector, GCCollector):
+        collector(registry=registry)
+    return registry
+
+
+class LabelCap:
+    """Lets ``most`` distinct values through at a time; the rest is ``other``.
+
+    The first ones at once. A value that has not been seen for ``idle_s`` seconds gives up its place
+    to one that keeps coming (``TIMES``), so that names seen once hold none for ever; ``forget`` is
+    told of it. ``monotonic`` gives seconds.
+
+    >>> cap = LabelCap(1)
+    >>> cap("a"), cap("b"), cap("a")
+    ('a', 'other', 'a')
+    """
+
+    #: How often a value must have come to get the place of another.
+    TIMES = 3
+    #: Values that are remembered while they wait, for each place.
+    REMEMBERED = 10
+
+    def __init__(
+        self,
+        most: int = 20,
+        idle_s: float = 3_600.0,
+        monotonic: Callable[[], float] = time.monotonic,
+        forget: Callable[[str], None] = lambda _value: None,
+    ) -> None:
+        self._most, self._idle_s = most, idle_s
+        self._monotonic, self._forget = monotonic, forget
+        #: When each was last seen, and how often those without a place; the latest ones last.
+        self._known = OrderedDict[str, float]()
+        self._waiting = OrderedDict[str, int]()
+
+    def __call__(self, value: str) -> str:
+        """The label value to use."""
+        now = self._monotonic()
+        if value not in self._known and not self._has_place_for(value, now):
+            return OTHER
+        self._known[value] = now
+        self._known.move_to_end(value)
+        return value
+
+    def _has_place_for(self, value: str, now: float) -> bool:
+        if len(self._known) < self._most:
+            return True
+        self._waiting[value] = times = self._waiting.get(value, 0) + 1
+        self._waiting.move_to_end(value)
+        if len(self._waiting) > self.REMEMBERED * self._most:
+            self._waiting.popitem(last=False)
+        oldest = next(iter(self._known), None)
+        if oldest is None or times < self.TIMES or now - self._known[oldest] <= self._idle_s:
+            return False
+        del self._known[oldest], self._waiting[value]
+        self._forget(oldest)
+        return True
+
+
+class LateGauge(Collector):
+    """A gauge that has no sample until it is set: 0 would say something that nobody knows."""
+
+    def __init__(self, name: str, text: str, registry: CollectorRegistry) -> None:
+        self._name, self._text = name, text
+        self._value: float | None = None
+        registry.register(self)
+
+    def set(self, value: float) -> None:
+        """Show it from now on."""
+        self._value = value
+
+    def collect(self) -> Iterator[Metric]:
+        """The family; without samples before there is a value."""
+        family = GaugeMetricFamily(self._name, self._text)
+        if self._value is not None:
+            family.add_metric([], self._value)
+        yield family
