@@ -5,8 +5,9 @@ evidence R_L by 1 + min(L, 0.95/reach)·d, which is an e-value while the mean of
 is at most the baseline, and starts anew from 1 in every step. The mean over bets crosses A at most
 once in A slots on average, whatever the distribution of the scores.
 
-An alarm is open from R ≥ A until R < A/10. With its end all evidence begins anew (renewal), so
-that each opening takes A slots on average, and not only the first one.
+An alarm is open from R ≥ A until R < A/10, or until nothing is heard for long
+(``monitor.stats.silence``). With its end all evidence begins anew (renewal), so that each opening
+takes A slots on average, and not only the first one.
 
 Larger x means worse throughout.
 """
@@ -61,7 +62,8 @@ class Deviation(NamedTuple):
     ``by`` ≥ −``reach``, and its mean given the past is ≤ 0 while nothing has become worse.
     ``starts`` is what it adds as a possible start of a change: 1, and 0 without a value, for
     picks that fail are no evidence, however many they are. A baseline that is higher by δ makes
-    it ``by`` − δ·``by_slope``, and the reach greater by δ·``reach_slope``.
+    it ``by`` − δ·``by_slope``, and the reach greater by δ·``reach_slope``. ``after_silence`` says
+    that nothing was heard before it for so long that an open alarm has ended.
     """
 
     by: float
@@ -69,6 +71,7 @@ class Deviation(NamedTuple):
     starts: float = 1.0
     by_slope: float = 1.0
     reach_slope: float = 1.0
+    after_silence: bool = False
 
     def against_more(self, margin: float) -> Deviation:
         """The same slot, held against a baseline that is higher by ``margin``.
@@ -142,8 +145,13 @@ def after(
     (1.125, 1.25, 1.5, 2.0, 2.9)
     >>> after(DriftEvidence((1e4,) * 5, True, 1e4), Deviation(-0.25, 0.25), 1e4).is_open
     True
+    >>> silent = Deviation(0.5, 0.25, after_silence=True)
+    >>> after(DriftEvidence((1e4,) * 5, True, 1e4), silent, 1e4).bets
+    (1.125, 1.25, 1.5, 2.0, 2.9)
     """
-    by, reach, starts, _, _ = deviation
+    by, reach, starts, _, _, after_silence = deviation
+    if after_silence and evidence.is_open:
+        evidence = NO_EVIDENCE
     most = _BOLDEST / reach if reach > 0.0 else BETS[-1]
     a, b, c, d, e = BETS
     r, s, t, u, v = evidence.bets

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from monitor.stats.drift import CEILING, CLOSING, NO_EVIDENCE, Deviation, DriftEvidence, after
 from monitor.stats.recent_mix import Parts, RecentMix
+from monitor.stats.silence import ends_alarms
 
 #: A recursion remembers how it stood this often, in seconds of event time.
 REMEMBERED_S: Final = 600
@@ -106,7 +107,10 @@ class EvidenceSequence:
         run.rewind(end)
         following = max(first, bisect_right(self._places, run.place))
         for index in range(following, min(beyond, following + most)):
-            run.step(self._places[index], self._held[index])
+            held = self._held[index]
+            if run.evidence.is_open and _is_after_silence(self._places, first, index):
+                held = _after_silence(held)
+            run.step(self._places[index], held)
         return run.evidence if beyond > first else None
 
     def between(self, after: float, end: float) -> int:
@@ -114,19 +118,17 @@ class EvidenceSequence:
         first = bisect_right(self._places, (after, _LAST))
         return max(0, bisect_right(self._places, (end, _LAST)) - first)
 
-    def newest(self, end: float) -> tuple[PickPlace, float] | None:
-        """The last slot with event time ≤ end, and the mean gap from one to the next, in seconds.
+    def newest(self, start: float, end: float) -> tuple[PickPlace, float] | None:
+        """The last slot with start ≤ event time ≤ end, and the mean gap between them, in seconds.
 
         >>> trail = EvidenceSequence()
         >>> for at in (0.0, 30.0, 50.0): trail.put((at, "a"), ComparedSlot(Deviation(0.5, 0.25)))
-        >>> trail.newest(60.0), trail.newest(-1.0)
-        (((50.0, 'a'), 25.0), None)
+        >>> trail.newest(0.0, 60.0), trail.newest(10.0, 60.0), trail.newest(51.0, 60.0)
+        (((50.0, 'a'), 25.0), ((50.0, 'a'), 20.0), None)
         """
-        number = bisect_right(self._places, (end, _LAST))
-        if not number:
-            return None
-        last = self._places[number - 1]
-        return last, (last[0] - self._places[0][0]) / max(1, number - 1)
+        first = bisect_left(self._places, (start, ""))
+        last = bisect_right(self._places, (end, _LAST)) - 1
+        return (self._places[last], _gap_s(self._places, first, last)) if last >= first else None
 
     def snapshot(self, start: float, end: float) -> Callable[[], list[tuple[PickPlace, Deviation]]]:
         """The slots up to ``end`` in their order; those from ``start`` on as evidence has them.
@@ -140,10 +142,13 @@ class EvidenceSequence:
 
         def made() -> list[tuple[PickPlace, Deviation]]:
             mix = None if known is None else known.copy()
-            return [
-                (place, _deviation(held, mix if number >= first else None))
-                for number, (place, held) in enumerate(zip(*slots, strict=True))
-            ]
+            found = []
+            for number, (place, held) in enumerate(zip(*slots, strict=True)):
+                deviation = _deviation(held, mix if number >= first else None)
+                if number > first and _is_after_silence(slots[0], first, number):
+                    deviation = deviation._replace(after_silence=True)
+                found.append((place, deviation))
+            return found
 
         return made
 
@@ -179,6 +184,23 @@ def _deviation(held: ComparedSlot, mix: RecentMix | None) -> Deviation:
             deviation = deviation.against_more(margin)
         mix.add(held.parts)
     return deviation
+
+
+def _gap_s(places: list[PickPlace], first: int, last: int) -> float:
+    """The mean time from one slot to the next."""
+    return (places[last][0] - places[first][0]) / max(1, last - first)
+
+
+def _is_after_silence(places: list[PickPlace], first: int, index: int) -> bool:
+    """Whether what was open before a slot is over; the mean gap is that of the run, from first."""
+    if index <= first:
+        return False
+    silence_s = places[index][0] - places[index - 1][0]
+    return ends_alarms(silence_s, _gap_s(places, first, index - 1))
+
+
+def _after_silence(held: ComparedSlot) -> ComparedSlot:
+    return held._replace(deviation=held.deviation._replace(after_silence=True))
 
 
 class _Remembered(NamedTuple):
@@ -223,7 +245,7 @@ class _Run:
         if not self._spans or span > self._spans[-1]:
             self._spans.append(span)
             self._stood.append(self._standing())
-        was_open = self.evidence.is_open
+        was_open = self.evidence.is_open and not held.deviation.after_silence
         deviation = held.deviation if self._mix is None else _deviation(held, self._mix)
         self.evidence = after(self.evidence, deviation, self._threshold, self._dependence)
         self.place = place

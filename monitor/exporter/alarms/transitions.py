@@ -110,14 +110,14 @@ def _opening(
 def _closing(
     record: AlarmRecord, state: DriftState | None, histories: Histories, now: float
 ) -> AlarmRecord:
+    history = None if state is None else histories(state.key, now)
     because: Cause = "recovered"
     if state is not None and state.baseline != record.baseline:
         because = "new_baseline"
-    elif state is None or not state.is_fed or state.is_stale:
+    elif state is None or not state.is_fed or state.is_stale or _fell_silent(record, history):
         because = "not_watched"
     elif state.evidence is not None and state.evidence >= record.threshold + _CLOSING:
         because = "threshold_raised"
-    history = None if state is None else histories(state.key, now)
     last = history.counted[-1].event_time if history and history.counted else None
     closed = record.model_copy(
         update={
@@ -132,3 +132,12 @@ def _closing(
         }
     )
     return answered(closed)
+
+
+def _fell_silent(record: AlarmRecord, history: DetectorHistory | None) -> bool:
+    """Whether a silence ended it, which nobody may have seen: what came later is another story."""
+    until = (record.evidence_until or record.opened_at).timestamp()
+    return any(
+        one.deviation.after_silence and one.event_time > until
+        for one in (history.counted if history else ())
+    )

@@ -128,9 +128,9 @@ class Detector:
         self._sequence.keep(set(starts))
         return found
 
-    def feeding(self, end: float) -> Feeding | None:
-        """What it was fed last, up to an event time; None without a slot until then."""
-        found = self._sequence.newest(end)
+    def feeding(self, start: float, end: float) -> Feeding | None:
+        """What it was fed last, from ``start`` to ``end``; None without a slot there."""
+        found = self._sequence.newest(start, end)
         if found is None:
             return None
         place, gap_s = found

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.detector import Counted, Detector
-from monitor.exporter.scores.feeding import OVER_AFTER_S
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
@@ -273,11 +272,12 @@ class DriftDetectors:
                 combined = 0.0 if found is None else found.combined
                 evidence = math.log10(combined) if combined else None
                 is_open = found is not None and found.is_open
-                feeding = detector.feeding(now - self.settings.settle_s) if is_open else None
-                stale_s = 0.0 if feeding is None else feeding.stale_s(now)
-                alarm = is_open and stale_s <= OVER_AFTER_S
+                end = now - self.settings.settle_s
+                feeding = detector.feeding(starts[0], end) if is_open else None
+                is_stale = feeding is not None and feeding.stale_s(now) > 0.0
+                alarm = is_open and not (feeding is not None and feeding.is_over(now))
                 yield DriftState(
-                    key, shown, evidence, math.log10(a), alarm, found is not None, stale_s > 0.0
+                    key, shown, evidence, math.log10(a), alarm, found is not None, is_stale
                 )
 
     def hours(self, key: DriftKey, start: float, end: float) -> Iterator[list[Entry]]:

@@ -1,18 +1,10 @@
-"""Whether a detector is still fed: an alarm of which nothing is heard any more wakes nobody.
-
-A judge that was replaced, an application that is gone or traffic that ended on a Friday evening
-leave an alarm open, and nothing that anybody does would close it.
-"""
+"""Whether a detector is still fed: an alarm of which nothing is heard any more wakes nobody."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-#: Gaps between two slots that are no silence yet, as long as all of them together are one.
-USUAL_GAPS: Final = 20
-LEAST_SILENCE_S: Final = 3_600.0
-#: An alarm that has been stale for so long is over.
-OVER_AFTER_S: Final = 86_400.0
+from monitor.stats.silence import OVER_AFTER_S, usual_silence_s
 
 
 class Feeding(NamedTuple):
@@ -36,4 +28,8 @@ class Feeding(NamedTuple):
         >>> Feeding(0.0, 60.0, 30.0).stale_s(3_661.0), Feeding(0.0, 60.0, 360.0).stale_s(3_661.0)
         (1.0, -3599.0)
         """
-        return self.silence_s(now) - max(LEAST_SILENCE_S, USUAL_GAPS * self.gap_s)
+        return self.silence_s(now) - usual_silence_s(self.gap_s)
+
+    def is_over(self, now: float) -> bool:
+        """Whether an alarm of it has ended by that."""
+        return self.stale_s(now) > OVER_AFTER_S

@@ -14,8 +14,11 @@ from monitor.stats.evidence_sequence import ComparedSlot, EvidenceSequence, Pick
 from monitor.stats.recent_mix import RecentMix
 
 THRESHOLDS = st.sampled_from([2.0, 20.0, 100.0, 1e4])
-#: Some 40 minutes, so that several steps are remembered.
-TIMES = st.integers(0, 9_600).map(lambda t: t / 4)
+#: Some 40 minutes, so that several steps are remembered, and again as many after a silence.
+LATER = 200_000.0
+TIMES = st.tuples(st.integers(0, 9_600), st.sampled_from([0.0, 0.0, LATER])).map(
+    lambda found: found[0] / 4 + found[1]
+)
 SPREADS = {"a": SegmentSpread(0.9, 0.01), "b": SegmentSpread(0.1, 0.2)}
 MIX = RecentMix(Baseline(0.08, 0.01, {"a": 0.08, "b": 0.08}, spreads=SPREADS))
 SCORES = st.floats(0.0, 1.0) | st.none()
@@ -30,9 +33,13 @@ Slots = list[tuple[PickPlace, ComparedSlot]]
 
 def straight(slots: Slots, start: float, end: float, threshold: float) -> DriftEvidence | None:
     """The recursion in one go over the sorted slots: what every way must end in."""
-    within = [held for (time, _), held in sorted(slots) if start <= time <= end]
+    within = [(time, held) for (time, _), held in sorted(slots) if start <= time <= end]
     evidence, mix = NO_EVIDENCE, MIX.copy()
-    for held in within:
+    for number, (time, held) in enumerate(within):
+        last, gap = within[number - 1][0], (within[number - 1][0] - within[0][0])
+        gap /= max(1, number - 1)
+        if number and evidence.is_open and time - last > 86_400 + max(3_600, 20 * gap):
+            evidence = NO_EVIDENCE
         margin = mix.margin()
         mix.add(held.parts)
         deviation = held.deviation.against_more(margin) if margin else held.deviation
@@ -55,12 +62,13 @@ def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, thresho
         trail.put(place, one)
         if rng.random() < 0.5:
             a = rng.choice([3.0, 20.0, 100.0, threshold])
-            trail.evidence(rng.choice([0.0, 480.0]), rng.uniform(0, 2_800), a)
+            end = rng.uniform(0, 2_800) + rng.choice([0.0, LATER])
+            trail.evidence(rng.choice([0.0, 480.0]), end, a)
         if rng.random() < 0.2:
             trail.take(place)
             trail.put(place, one)
     for start in (0.0, 480.0):
-        for end in (2_399.0, 1_200.0, 2_800.0):
+        for end in (2_399.0, 1_200.0, 2_800.0, LATER + 1_200.0, 2 * LATER):
             assert trail.evidence(start, end, threshold) == straight(slots, start, end, threshold)
 
 
@@ -74,8 +82,10 @@ def test_steps_taken_ahead_change_nothing(
     rng.shuffle(held)
     for place, one in held:
         trail.put(place, one)
-        trail.prepare(480.0, rng.uniform(0, 2_800), threshold, rng.randrange(4))
-    assert trail.evidence(480.0, 2_399.0, threshold) == straight(slots, 480.0, 2_399.0, threshold)
+        end = rng.uniform(0, 2_800) + rng.choice([0.0, LATER])
+        trail.prepare(480.0, end, threshold, rng.randrange(4))
+    for end in (2_399.0, LATER + 2_399.0):
+        assert trail.evidence(480.0, end, threshold) == straight(slots, 480.0, end, threshold)
 
 
 @settings(deadline=None)
@@ -86,7 +96,8 @@ def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[
     for place, one in slots:
         trail.put(place, one)
     for threshold in thresholds:
-        assert trail.evidence(0.0, 2_800.0, threshold) == straight(slots, 0.0, 2_800.0, threshold)
+        for end in (2_800.0, 2 * LATER):
+            assert trail.evidence(0.0, end, threshold) == straight(slots, 0.0, end, threshold)
 
 
 def test_only_places_that_are_held_can_be_taken() -> None:
@@ -116,14 +127,16 @@ def test_a_snapshot_has_the_deviations_of_the_evidence(slots: Slots, threshold: 
     trail = sequence()
     for place, one in slots:
         trail.put(place, one)
-    snapshot = trail.snapshot(480.0, 2_000.0)
+    snapshot = trail.snapshot(480.0, LATER + 2_000.0)
     trail.put((0.0, "late"), ComparedSlot(uniform(1.0, 0.08), MIX.parts({"b": 1})))
     evidence = NO_EVIDENCE
     for place, deviation in snapshot():
         if place[0] >= 480.0:
             evidence = after(evidence, deviation, threshold, 1.5)
-    assert [place for place, _ in snapshot()] == sorted(p for p, _ in slots if p[0] <= 2_000.0)
-    assert evidence == (straight(slots, 480.0, 2_000.0, threshold) or NO_EVIDENCE)
+    assert [place for place, _ in snapshot()] == sorted(
+        p for p, _ in slots if p[0] <= LATER + 2_000.0
+    )
+    assert evidence == (straight(slots, 480.0, LATER + 2_000.0, threshold) or NO_EVIDENCE)
 
 
 def test_a_threshold_that_asks_nothing_else_steps_back_nowhere() -> None:

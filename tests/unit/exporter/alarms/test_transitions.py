@@ -139,6 +139,50 @@ def test_an_alarm_that_is_no_longer_fed_is_stale_and_ends() -> None:
     assert look(drift, last, 500 + hour + day) == []
 
 
+def on_monday(records: list[ScoreRecord]) -> list[ScoreRecord]:
+    """The same three days later."""
+    moments = [one.event_time + timedelta(days=3) for one in records]
+    return [
+        one.model_copy(update={"event_time": moment, "judged_at": moment})
+        for one, moment in zip(records, moments, strict=True)
+    ]
+
+
+WEEK = replace(SETTINGS, period_s=604_800)
+MONDAY = 3 * 86_400.0
+
+
+def test_monday_opens_no_alarm_on_fridays_evidence() -> None:
+    """What ended with a silence begins anew after it: Monday's first scores are no alarm."""
+    drift, last = aggregator([*INCIDENT, *on_monday(usual(300, 150))], WEEK), Last()
+    look(drift, last, 302.0)
+    (closed,) = look(drift, last, 2 * 86_400.0)
+    assert closed.closed_because == "not_watched"
+    found = [look(drift, last, MONDAY + seconds) for seconds in range(302, 453, 10)]
+    assert [one for each in found for one in each] == []
+
+
+def test_an_incident_on_monday_is_an_alarm_of_its_own() -> None:
+    """It began on Monday, and goes by Monday's scores."""
+    monday = on_monday([*usual(300, 100), *worse(400, 150)])
+    drift, last = aggregator([*INCIDENT, *monday], WEEK), Last()
+    look(drift, last, 302.0)
+    look(drift, last, 2 * 86_400.0)
+    (again,) = look(drift, last, MONDAY + 552.0)
+    assert again.state == "open"
+    assert 390 <= (again.since - at(MONDAY)).total_seconds() <= 440
+
+
+def test_an_alarm_that_nobody_saw_fall_silent_has_not_recovered() -> None:
+    """The exporter was away at the weekend: what was open on Friday is over, and not better."""
+    last = Last()
+    look(aggregator(INCIDENT, WEEK), last, 302.0)
+    monday = aggregator([*INCIDENT, *on_monday(usual(300, 30))], WEEK)
+    (closed,) = look(monday, last, MONDAY + 332.0)
+    assert (closed.state, closed.closed_because) == ("closed", "not_watched")
+    assert closed.recovered is None
+
+
 def test_what_is_judged_late_is_no_silence() -> None:
     """Reading that waited a night for its money feeds the detector now, with yesterday's slots."""
     late = [
