@@ -1,8 +1,9 @@
-"""``config check`` and ``config reference``."""
+"""``config check``, ``config reference`` and ``config schema``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,6 +76,29 @@ def reference(
         for row in tier:
             typer.echo(f"{row['path']} = {row['default']}")
             typer.echo(f"    {row['meaning']}\n    {row['environment']}")
+
+
+@app.command()
+def schema(
+    out: Annotated[str, typer.Option(help="File to write; - prints it.")] = "-",
+) -> None:
+    """Print the JSON Schema of the settings, for editors.
+
+    Editors find it by a comment: # yaml-language-server: $schema=FILE.
+    """
+    import json
+
+    from monitor.config.schema import config_schema
+    from monitor.errors import ConfigurationError
+
+    text = json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
+    if out == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"--out: {out}: {error.strerror}") from None
 
 
 def _rows() -> list[dict[str, Any]]:

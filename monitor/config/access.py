@@ -13,10 +13,19 @@ from monitor.config.base import Section, Url, mapping
 _OIDC_NEEDS = ("sasl_oauth_token_url", "sasl_oauth_client_id", "sasl_oauth_client_secret")
 
 
+#: What a JSON Schema says of host:port; the largest port is left to the loader.
+_ADDRESS = r"\s*[^\s;,/]+:[0-9]{1,5}\s*"
+_OAUTH = r"^(oidc|aws_msk_iam|[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*)$"
+
+
 class Access(Section):
     """Addresses, encryption and login."""
 
-    bootstrap_servers: str = Field("127.0.0.1:9092", description="host:port[,host:port…]")
+    bootstrap_servers: str = Field(
+        "127.0.0.1:9092",
+        description="host:port[,host:port…]",
+        json_schema_extra={"pattern": f"^{_ADDRESS}(,{_ADDRESS})*$"},
+    )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
         "PLAINTEXT", description="protocol of the listener"
     )
@@ -29,6 +38,7 @@ class Access(Section):
         None,
         description="where OAUTHBEARER gets its tokens: oidc (client credentials), aws_msk_iam, "
         "or module:function",
+        json_schema_extra={"pattern": _OAUTH},
     )
     sasl_oauth_token_url: Url | None = Field(None, description="oidc: the token endpoint")
     sasl_oauth_client_id: str | None = Field(None, description="oidc: the client's id")
@@ -41,7 +51,9 @@ class Access(Section):
         None, description="oidc: PEM of the token endpoint's CA; the system's CAs without it"
     )
     sasl_oauth_extensions: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
-        {}, description='SASL extensions, like {"logicalCluster": "lkc-1"}'
+        {},
+        description='SASL extensions, like {"logicalCluster": "lkc-1"}',
+        json_schema_extra={"propertyNames": {"pattern": "^[A-Za-z]+$", "not": {"const": "auth"}}},
     )
     sasl_oauth_region: str | None = Field(
         None, description="aws_msk_iam: AWS region; without it AWS_REGION or AWS_DEFAULT_REGION"
@@ -128,7 +140,9 @@ class KafkaOutput(Access):
     """The cluster of the output topics, when it is not that of the interactions."""
 
     bootstrap_servers: str = Field(
-        "", description="host:port[,host:port…]; empty: all topics are on the cluster of kafka"
+        "",
+        description="host:port[,host:port…]; empty: all topics are on the cluster of kafka",
+        json_schema_extra={"pattern": f"^({_ADDRESS}(,{_ADDRESS})*)?$"},
     )
 
     @field_validator("bootstrap_servers")

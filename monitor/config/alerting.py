@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic.config import JsonDict
 
-from monitor.config.base import Fraction, Section, mapping, seconds, split
+from monitor.config.base import AGE_SCHEMA, Age, Fraction, Section, mapping, seconds, split
 
 AlertName = Literal[
     "RagQualityDrift",
@@ -88,11 +89,26 @@ def _is_label(name: str) -> str:
     return name
 
 
-Duration = Annotated[str, AfterValidator(_is_duration)]
-AlertLabels = Annotated[
-    tuple[Annotated[str, AfterValidator(_is_label)], ...], BeforeValidator(split)
+_LABEL_SCHEMA: Final[JsonDict] = {"type": "string", "pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"}
+Duration = Annotated[
+    str,
+    AfterValidator(_is_duration),
+    WithJsonSchema({"type": "string", "anyOf": [{"pattern": "^0+s$"}, AGE_SCHEMA]}),
 ]
-FreeLabel = Annotated[str, AfterValidator(_is_free)]
+AlertLabel = Annotated[str, AfterValidator(_is_label), WithJsonSchema(_LABEL_SCHEMA)]
+AlertLabels = Annotated[
+    tuple[AlertLabel, ...],
+    BeforeValidator(split, json_schema_input_type=tuple[AlertLabel, ...] | str),
+]
+FreeLabel = Annotated[
+    str,
+    AfterValidator(_is_free),
+    WithJsonSchema({**_LABEL_SCHEMA, "not": {"enum": list(OWN_LABELS)}}),
+]
+
+
+_LINK_PATTERN: Final = r"^https?://[^\s{}]+$"
+_LINK: Final[JsonDict] = {"pattern": _LINK_PATTERN}
 
 
 class Alerts(Section):
@@ -101,15 +117,18 @@ class Alerts(Section):
     runbook_url: str = Field(
         "https://runbooks.example.com/rag-monitor",
         description="where you publish deploy/runbooks; an alert links to RUNBOOK_URL/NAME.md",
+        json_schema_extra=_LINK,
     )
     dashboard_url: str = Field(
         "https://grafana.example.com/d",
         description="Grafana's address with /d; an alert links to DASHBOARD_URL/UID",
+        json_schema_extra=_LINK,
     )
     pages_url: str | None = Field(
         None,
         description="address of the pages of audits, or of the exporter; RagQualityDrift links "
         "to PAGES_URL/alarms/KEY",
+        json_schema_extra=_LINK,
     )
     job: str = Field(
         "(.*/)?rag-monitor(-(score|export|run|audit))?",
@@ -126,10 +145,12 @@ class Alerts(Section):
         "exporters make one alert",
     )
     labels: Annotated[dict[FreeLabel, str], BeforeValidator(mapping)] = Field(
-        {}, description="label: value; given to every alert, for the routes of an Alertmanager"
+        {},
+        description="label: value; given to every alert, for the routes of an Alertmanager",
+        json_schema_extra={"additionalProperties": False},
     )
-    window: Duration = Field("15m", description="time over which alerts count")
-    long_window: Duration = Field(
+    window: Age = Field("15m", description="time over which alerts count")
+    long_window: Age = Field(
         "6h",
         description="time over which they count where `window` has fewer than `least` interactions",
     )
@@ -159,9 +180,7 @@ class Alerts(Section):
         description="records of a newer schema on a topic of the monitor's own, left out by one "
         "process, from which RagMonitorDown fires, for a day",
     )
-    lag: Duration = Field(
-        "5m", description="age of unjudged records from which RagMonitorLagging fires"
-    )
+    lag: Age = Field("5m", description="age of unjudged records from which RagMonitorLagging fires")
     not_ready: Duration = Field(
         "15m",
         description="time without being ready (/readyz) after which RagMonitorDown fires",
@@ -172,7 +191,7 @@ class Alerts(Section):
         description="applications whose alarms open within 15 minutes of each other from which on "
         "they are one page, RagQualityDriftMany",
     )
-    unwatched: Duration = Field(
+    unwatched: Age = Field(
         "8d",
         description="time without a baseline after which a watched metric is a ticket, "
         "RagQualityUnwatched; learning takes a week at most",
@@ -193,14 +212,12 @@ class Alerts(Section):
         description="share of sampling.rate below which RagMonitorBlind fires as a ticket, where "
         "it is taken because reading is behind",
     )
-    forecast: Duration = Field(
+    forecast: Age = Field(
         "30m",
         description="time before midnight (UTC) at which the day's money must last when "
         "RagMonitorBudgetExhausted fires ahead of it; shorter times are not told at all",
     )
-    paused: Duration = Field(
-        "1d", description="time after which a pause is a ticket, RagMonitorBlind"
-    )
+    paused: Age = Field("1d", description="time after which a pause is a ticket, RagMonitorBlind")
     clock: Duration = Field(
         "5m",
         description="difference between a machine's clock and the brokers' from which a process is "
@@ -219,12 +236,6 @@ class Alerts(Section):
         "(`keep_firing_for`)",
     )
 
-    @field_validator("window", "long_window", "lag", "paused", "unwatched", "forecast")
-    @classmethod
-    def _has_length(cls, text: str) -> str:
-        seconds(text)
-        return text
-
     @field_validator("job")
     @classmethod
     def _compiles(cls, regex: str) -> str:
@@ -239,7 +250,7 @@ class Alerts(Section):
     def _has_no_slash_at_its_end(cls, url: str | None) -> str | None:
         if url is None:
             return None
-        if not re.fullmatch(r"https?://[^\s{}]+", url):
+        if not re.fullmatch(_LINK_PATTERN, url):
             raise ValueError(f"found {url!r}, expected an address that begins with http(s)://")
         return url.rstrip("/")
 

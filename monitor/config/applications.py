@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from monitor.config.base import Section, SegmentBy
 from monitor.config.judging import OF_MODELS, JudgeSettings, RateSettings
@@ -31,17 +38,31 @@ class JudgeOverride(JudgeSettings):
 class Application(Section):
     """What is different for some applications."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["application"]}, {"required": ["when"]}]}
+    )
+
     application: Names = Field(
-        (), description="a name or a list of names; * means any characters, ? for one"
+        (),
+        description="a name or a list of names; * means any characters, ? for one",
+        json_schema_extra={"items": {"minLength": 1}, "minLength": 1},
     )
     when: Rules = Field((), description="rules as in ingest.include; all of them must match")
     judge: JudgeOverride = JudgeOverride()
     sampling: RateSettings = RateSettings()
     segment: SegmentBy = Field((), description="attributes whose values are the segment")
-    metrics: Metrics = Field(None, description="the metrics to record; null: all of them")
-    objective: Annotated[tuple[ObjectiveSettings, ...], BeforeValidator(one_or_more_objectives)] = (
-        Field((), description="one or a list of: metric, window, bound, minimum_samples")
+    metrics: Metrics = Field(
+        None,
+        description="the metrics to record; null: all of them",
+        json_schema_extra={"uniqueItems": True, "minItems": 1},
     )
+    objective: Annotated[
+        tuple[ObjectiveSettings, ...],
+        BeforeValidator(
+            one_or_more_objectives,
+            json_schema_input_type=tuple[ObjectiveSettings, ...] | ObjectiveSettings,
+        ),
+    ] = Field((), description="one or a list of: metric, window, bound, minimum_samples")
 
     @field_validator("application")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Section, Texts, seconds
+from monitor.config.base import Age, Section, Texts
 
 
 class Audit(Section):
@@ -35,7 +35,7 @@ class Audit(Section):
     )
     host: str = Field("127.0.0.1", description="address that the pages are bound to")
     port: int = Field(9751, ge=0, le=65_535, description="their port; 0 takes a free one")
-    keep: str = Field(
+    keep: Age = Field(
         "90d", description="for how long interactions are kept; those with labels stay"
     )
     keep_bytes: int = Field(
@@ -67,9 +67,3 @@ class Audit(Section):
                 "no login"
             )
         return self
-
-    @field_validator("keep")
-    @classmethod
-    def _is_an_age(cls, value: str) -> str:
-        seconds(value)
-        return value

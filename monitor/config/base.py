@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,9 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    WithJsonSchema,
 )
+from pydantic.config import JsonDict
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -30,6 +32,25 @@ def seconds(text: str) -> int:
     if unit not in SECONDS or not re.fullmatch("[0-9]{1,9}", number) or int(number) == 0:
         raise ValueError(f"found {text!r}, expected a whole number and s, m, h, d or w, like 5m")
     return int(number) * SECONDS[unit]
+
+
+def age(text: str) -> str:
+    """The same, if it is one; raises ``ValueError`` like ``seconds``."""
+    seconds(text)
+    return text
+
+
+#: What a JSON Schema says of it. Patterns there are RE2's, as Helm reads them: no lookaround.
+AGE_SCHEMA: Final[JsonDict] = {
+    "type": "string",
+    "pattern": "^0*[1-9][0-9]*[smhdw]$",
+    "maxLength": 10,
+}
+Age = Annotated[str, AfterValidator(age), WithJsonSchema(AGE_SCHEMA)]
+
+
+TOPIC_PATTERN: Final = "^[A-Za-z0-9._-]{1,249}$"
+TOPIC_SCHEMA: Final[JsonDict] = {"pattern": TOPIC_PATTERN}
 
 
 def split(value: Any) -> Any:
@@ -111,7 +132,10 @@ def masked(url: str | None) -> str | None:
 #: As pydantic shows secrets.
 _MASK = "**********"
 Url = Annotated[
-    str, AfterValidator(address), PlainSerializer(masked, return_type=str, when_used="json")
+    str,
+    AfterValidator(address),
+    PlainSerializer(masked, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]+([/?#].*)?$"}),
 ]
 
 
@@ -143,9 +167,14 @@ def _plainly(names: tuple[str, ...]) -> str | list[str] | None:
 
 #: Names of attributes whose values together are the segment.
 SegmentBy = Annotated[
-    tuple[str, ...], BeforeValidator(_attributes), PlainSerializer(_plainly, when_used="json")
+    tuple[str, ...],
+    BeforeValidator(_attributes, json_schema_input_type=tuple[str, ...] | str | None),
+    PlainSerializer(_plainly, when_used="json"),
+    Field(json_schema_extra={"uniqueItems": True}),
 ]
-Texts = Annotated[tuple[str, ...], BeforeValidator(split)]
+Texts = Annotated[
+    tuple[str, ...], BeforeValidator(split, json_schema_input_type=tuple[str, ...] | str)
+]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 

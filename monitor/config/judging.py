@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
-from monitor.config.base import Fraction, Section, Texts, Url, mapping, seconds
+from monitor.config.base import Age, Fraction, Section, Texts, Url, mapping
 from monitor.config.rules import Rules
 
 #: Longer blocks would hold too many interactions in memory.
@@ -26,6 +26,7 @@ class RateSettings(Section):
     key: str = Field(
         "interaction_id",
         description="key that sampling hashes: interaction_id, record_key or header:NAME",
+        json_schema_extra={"pattern": "^(interaction_id|record_key|header:.+)$"},
     )
 
     @field_validator("key")
@@ -44,6 +45,7 @@ class Sampling(RateSettings):
         description="offsets in a block: a power of two up to 4096, or auto (by the limits); "
         "one interaction of each application in it is judged (one with and one "
         "without a reference); 1: every sampled interaction is",
+        json_schema_extra={"enum": ["auto", *(2**n for n in range(LONGEST_BLOCK.bit_length()))]},
     )
     directed: bool = Field(
         True,
@@ -87,7 +89,7 @@ class Cache(Section):
     kind: Literal["memory", "redis", "none"] = Field(
         "memory", description="memory of the process, redis (shared by replicas), or none"
     )
-    ttl: str = Field("1d", description="how long to keep a value")
+    ttl: Age = Field("1d", description="how long to keep a value")
     max_entries: int = Field(10_000, ge=1, description="memory: values kept at most")
     max_bytes: int = Field(
         64_000_000, ge=10_000, description="memory: bytes of keys and values kept at most"
@@ -101,12 +103,6 @@ class Cache(Section):
     timeout_s: float = Field(
         0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
     )
-
-    @field_validator("ttl")
-    @classmethod
-    def _is_duration(cls, ttl: str) -> str:
-        seconds(ttl)
-        return ttl
 
     @model_validator(mode="after")
     def _has_url(self) -> Self:
@@ -196,6 +192,7 @@ class JudgeSettings(Section):
         None,
         description="module:function that verifies in a model's place: (document, claim) pairs in, "
         "probabilities out; with kind offline claims are sentences, with llm the model finds them",
+        json_schema_extra={"pattern": r"^([^\s\d:/.-][^\s:/-]*:[^\s\d:/.-][^\s:/-]*)?$"},
     )
     verifier_batch: int = Field(32, ge=1, description="pairs in one call of the verifier")
     verifier_device: str | None = Field(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
-from monitor.config.base import Section, TimeZone, mapping, seconds
+from monitor.config.base import Age, Section, TimeZone, mapping
 
 
 class BudgetSettings(Section):
@@ -23,7 +23,12 @@ class LimitsRedis(Section):
         description="redis://, rediss:// (TLS) or unix://, with the password if any; without one, "
         "each replica keeps to its part of the limits",
     )
-    prefix: str = Field("rag-monitor", min_length=1, description="prefix of the names of all keys")
+    prefix: str = Field(
+        "rag-monitor",
+        min_length=1,
+        description="prefix of the names of all keys",
+        json_schema_extra={"pattern": "^[^:](.*[^:])?$", "not": {"pattern": r"^\s*$"}},
+    )
     timeout_s: float = Field(
         0.5, gt=0, description="seconds for one request; then each replica keeps to its part"
     )
@@ -56,7 +61,7 @@ class LimitSettings(ModelLimits):
         "and models; then interactions end as over_budget until the next day",
     )
     redis: LimitsRedis = LimitsRedis()
-    stop_probe: str = Field(
+    stop_probe: Age = Field(
         "5m",
         description="how often to try a model that refuses everything (bad key, no credit, "
         "unknown model)",
@@ -66,12 +71,6 @@ class LimitSettings(ModelLimits):
         description="limits of single models, by their id as in judge.model: "
         "{ID: {requests_per_minute, tokens_per_minute}}",
     )
-
-    @field_validator("stop_probe")
-    @classmethod
-    def _is_duration(cls, interval: str) -> str:
-        seconds(interval)
-        return interval
 
     def of(self, model: str) -> tuple[int | None, int | None]:
         """Requests and tokens a minute of a model; None: unlimited."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
-from monitor.config.base import Section, TimeZone, items, mapping, split
+from monitor.config.base import TOPIC_SCHEMA, Section, TimeZone, items, mapping, split
 from monitor.runtime.expressions import Expression
 
 LogFormatName = Literal["native", "json", "otlp_json", "otlp_proto", "registry"]
@@ -60,7 +67,11 @@ def _as_optional(value: Any) -> Any:
 
 
 PlaceText = Annotated[str, AfterValidator(_is_place)]
-StepText = Annotated[str, AfterValidator(_is_step)]
+StepText = Annotated[
+    str,
+    AfterValidator(_is_step),
+    WithJsonSchema({"type": "string", "pattern": f"^{_STEP.pattern}$"}),
+]
 
 
 class PassageMapping(Section):
@@ -99,9 +110,10 @@ def _are_places(found: dict[str, str]) -> dict[str, str]:
 class LogMapping(Section):
     """An expression, or `module:function`, for each field; `name?` where it may be absent."""
 
-    parse: Annotated[tuple[StepText, ...], BeforeValidator(split)] = Field(
-        (), description="places of texts that are JSON"
-    )
+    parse: Annotated[
+        tuple[StepText, ...],
+        BeforeValidator(split, json_schema_input_type=tuple[StepText, ...] | str),
+    ] = Field((), description="places of texts that are JSON")
     unflatten: StepText | None = Field(
         None, description="place of an object of names with dots; @ is the record"
     )
@@ -113,9 +125,10 @@ class LogMapping(Section):
     application: PlaceText | None = Field(None, description="the application's name")
     user_input: PlaceText = Field(description="the question")
     response: PlaceText = Field(description="the answer")
-    retrieved_contexts: Annotated[PassageMapping, BeforeValidator(_passages)] = Field(
-        description="the passages: a place, or {from, text, id, score, relevant}"
-    )
+    retrieved_contexts: Annotated[
+        PassageMapping,
+        BeforeValidator(_passages, json_schema_input_type=PassageMapping | PlaceText),
+    ] = Field(description="the passages: a place, or {from, text, id, score, relevant}")
     reference: PlaceText | None = Field(None, description="a right answer, where one is logged")
     model: PlaceText | None = Field(None, description="attribute: the answering model")
     prompt_version: PlaceText | None = Field(None, description="attribute: the prompt's version")
@@ -123,7 +136,9 @@ class LogMapping(Section):
     user: PlaceText | None = Field(None, description="attribute: who asked")
     deployment: PlaceText | None = Field(None, description="attribute: what is deployed")
     attributes: Annotated[
-        dict[str, str], BeforeValidator(_attributes), AfterValidator(_are_places)
+        dict[str, str],
+        BeforeValidator(_attributes, json_schema_input_type=dict[str, str] | PlaceText),
+        AfterValidator(_are_places),
     ] = Field({}, description="other attributes: {name: place}, a place of an object, or * (rest)")
 
     @model_validator(mode="before")
@@ -160,7 +175,7 @@ FittingMapping = Annotated[LogMapping | None, AfterValidator(_fits)]
 class LogSource(Section):
     """One topic of interactions, and the shape of its records."""
 
-    topic: str = Field(description="the topic's name", min_length=1)
+    topic: str = Field(description="the topic's name", min_length=1, json_schema_extra=TOPIC_SCHEMA)
     format: LogFormatName = Field("native", description="as ingest.format")
     mapping: FittingMapping = Field(None, description="as ingest.mapping")
 
@@ -178,9 +193,10 @@ def with_topics_of_sources(tree: Any) -> Any:
         topics = dict(kafka.get("topics") or {})
         given = list(split(topics.get("interactions") or ()))
         names = [source["topic"] for source in sources]
+        together = list(dict.fromkeys([*given, *names]))
     except (KeyError, TypeError, ValueError):
         return tree
     if not names:
         return tree
-    kafka["topics"] = topics | {"interactions": list(dict.fromkeys([*given, *names]))}
+    kafka["topics"] = topics | {"interactions": together}
     return tree | {"kafka": kafka}

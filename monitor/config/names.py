@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from monitor.config.base import split
 
@@ -38,8 +38,17 @@ def _has_direction(metric: str) -> str:
 
 
 #: A metric that can be too low or too high.
-DirectedMetric = Annotated[MetricName, AfterValidator(_has_direction)]
-Metrics = Annotated[tuple[MetricName, ...] | None, BeforeValidator(split)]
+DirectedMetric = Annotated[
+    MetricName,
+    AfterValidator(_has_direction),
+    WithJsonSchema(
+        {"type": "string", "enum": [m for m in get_args(MetricName) if m != "self_knowledge"]}
+    ),
+]
+Metrics = Annotated[
+    tuple[MetricName, ...] | None,
+    BeforeValidator(split, json_schema_input_type=tuple[MetricName, ...] | str | None),
+]
 
 
 def one_or_more_names(value: Any) -> Any:
@@ -49,7 +58,10 @@ def one_or_more_names(value: Any) -> Any:
     return split(value)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(one_or_more_names)]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(one_or_more_names, json_schema_input_type=tuple[str, ...] | str),
+]
 
 
 def no_empty_name(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from monitor.config.base import Fraction, Section, items, seconds
+from monitor.config.base import Age, Fraction, Section, items, seconds
 from monitor.config.names import DirectedMetric, Names, all_covered, name_regex, no_empty_name
 
 
@@ -21,19 +21,13 @@ class ObjectiveSettings(Section):
     """What an application has promised about one metric."""
 
     metric: DirectedMetric = Field(description="the metric that it is about")
-    window: str = Field(description="one of export.windows")
+    window: Age = Field(description="one of export.windows")
     bound: Fraction = Field(description="the worst mean that is still good enough, 0 to 1")
     minimum_samples: int = Field(
         30,
         ge=1,
         description="scored interactions that the window needs; fewer leave the objective unknown",
     )
-
-    @field_validator("window")
-    @classmethod
-    def _is_duration(cls, window: str) -> str:
-        seconds(window)
-        return window
 
     @property
     def about(self) -> tuple[str, int]:
@@ -45,7 +39,9 @@ class SharedObjective(ObjectiveSettings):
     """One that several applications have in common."""
 
     application: Names = Field(
-        ("*",), description="a name or a list of names; * means any characters, ? for one"
+        ("*",),
+        description="a name or a list of names; * means any characters, ? for one",
+        json_schema_extra={"items": {"minLength": 1}, "minItems": 1, "minLength": 1},
     )
 
     @field_validator("application")

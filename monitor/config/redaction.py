@@ -17,15 +17,20 @@ class Redaction(Section):
     """What is replaced by tokens in picked interactions and dead letters."""
 
     enabled: bool = Field(True, description="replace personal data and secrets by tokens")
-    kinds: Annotated[tuple[RedactedKind, ...], BeforeValidator(split)] = Field(
-        _KINDS, description="kinds of values to find; an empty list: redaction.patterns only"
-    )
+    kinds: Annotated[
+        tuple[RedactedKind, ...],
+        BeforeValidator(split, json_schema_input_type=tuple[RedactedKind, ...] | str),
+    ] = Field(_KINDS, description="kinds of values to find; an empty list: redaction.patterns only")
     regions: Texts = Field(
         ("US", "GB", "CN", "DE", "FR", "ES", "IT", "NL"),
         description="countries whose national phone numbers to find; any number with + counts",
     )
     patterns: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
-        {}, description="own patterns, name: regular expression of RE2; its first group, if any"
+        {},
+        description="own patterns, name: regular expression of RE2; its first group, if any",
+        json_schema_extra={
+            "propertyNames": {"pattern": "^[a-z][a-z0-9_]{0,15}$", "not": {"enum": list(_KINDS)}}
+        },
     )
     salt: SecretStr | None = Field(
         None, description="secret key of the tokens, against finding a value by trying"

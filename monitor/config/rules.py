@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    WithJsonSchema,
     field_validator,
     model_serializer,
     model_validator,
@@ -60,21 +61,35 @@ def _scalars(value: Any) -> Any:
 class Rule(Section):
     """Matches an interaction by one attribute; exactly one operator is given."""
 
-    model_config = ConfigDict(validate_default=False)
+    model_config = ConfigDict(
+        validate_default=False,
+        json_schema_extra={"oneOf": [{"required": [name]} for name in OPERATORS]},
+    )
 
     attribute: str = Field(
-        description="application, or a dotted path into the attributes", max_length=500
+        description="application, or a dotted path into the attributes",
+        max_length=500,
+        json_schema_extra={
+            "pattern": r"^[^.]+(\.[^.]+)*$",
+            "not": {"enum": ["attributes", *_FIELDS]},
+        },
     )
-    equals: Annotated[Any, BeforeValidator(_scalar)] = Field(
+    equals: Annotated[Any, BeforeValidator(_scalar, json_schema_input_type=Scalar)] = Field(
         None, description="matches this text, number, true or false"
     )
-    in_: Annotated[tuple[Any, ...] | None, BeforeValidator(_scalars)] = Field(
-        None, alias="in", description="matches any of these"
+    in_: Annotated[
+        tuple[Any, ...] | None,
+        BeforeValidator(_scalars, json_schema_input_type=tuple[Scalar, ...] | str),
+    ] = Field(
+        None,
+        alias="in",
+        description="matches any of these",
+        json_schema_extra={"minItems": 1, "minLength": 1},
     )
     exists: bool | None = Field(
         None, description="true: it is there and not null; false: it is not"
     )
-    regex: str | None = Field(
+    regex: Annotated[str | None, WithJsonSchema({"type": "string"})] = Field(
         None, description="a regular expression of RE2, found in the first 1,000 characters"
     )
 
@@ -92,7 +107,9 @@ class Rule(Section):
 
     @field_validator("regex")
     @classmethod
-    def _compiles(cls, regex: str) -> str:
+    def _compiles(cls, regex: str | None) -> str:
+        if regex is None:
+            raise ValueError("found nothing, expected a regular expression of RE2")
         try:
             patterns.compiled(regex)
         except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -19,7 +19,17 @@ from monitor.config.access import Access, KafkaOutput
 from monitor.config.alerting import Alerts
 from monitor.config.applications import Application, Effective, check, check_effect, resolved
 from monitor.config.auditing import Audit
-from monitor.config.base import Fraction, Section, Texts, items, seconds
+from monitor.config.base import (
+    AGE_SCHEMA,
+    TOPIC_PATTERN,
+    TOPIC_SCHEMA,
+    Age,
+    Fraction,
+    Section,
+    Texts,
+    items,
+    seconds,
+)
 from monitor.config.judging import JudgeSettings, Sampling
 from monitor.config.limits import BudgetSettings, LimitSettings
 from monitor.config.mapping import FittingMapping, LogFormatName, LogSource, with_topics_of_sources
@@ -29,9 +39,9 @@ from monitor.config.registry import RegistrySettings
 from monitor.config.rules import Rules
 from monitor.config.watching import Drift, Export
 
-#: The topics that the monitor writes, as keys of ``kafka.topics``.
 #: Values of ``ingest.start`` besides a time ago.
 STARTS = ("horizon", "latest", "earliest")
+#: The topics that the monitor writes, as keys of ``kafka.topics``.
 OUTPUTS = ("scores", "dead_letters", "control", "alarms")
 
 
@@ -41,18 +51,36 @@ class Topics(Section):
     interactions: Texts = Field(
         ("rag.interactions.v1",),
         description="logged RAG interactions (read); one name, a,b or a list",
+        json_schema_extra={
+            "items": TOPIC_SCHEMA,
+            "minItems": 1,
+            "uniqueItems": True,
+            "minLength": 1,
+        },
     )
-    scores: str = Field("rag.scores.v1", description="score records (written, replayed)")
-    dead_letters: str = Field("rag.dead-letters.v1", description="records that could not be read")
+    scores: str = Field(
+        "rag.scores.v1",
+        description="score records (written, replayed)",
+        json_schema_extra=TOPIC_SCHEMA,
+    )
+    dead_letters: str = Field(
+        "rag.dead-letters.v1",
+        description="records that could not be read",
+        json_schema_extra=TOPIC_SCHEMA,
+    )
     control: str = Field(
-        "rag.control.v1", description="baselines, calibrations, pauses, bursts (compacted)"
+        "rag.control.v1",
+        description="baselines, calibrations, pauses, bursts (compacted)",
+        json_schema_extra=TOPIC_SCHEMA,
     )
-    alarms: str = Field("rag.alarms.v1", description="drift alarms (compacted)")
+    alarms: str = Field(
+        "rag.alarms.v1", description="drift alarms (compacted)", json_schema_extra=TOPIC_SCHEMA
+    )
 
     @field_validator("scores", "dead_letters", "control", "alarms")
     @classmethod
     def _is_a_topic(cls, name: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name):
+        if not re.fullmatch(TOPIC_PATTERN, name):
             raise ValueError(f"found {name[:80]!r}, expected letters, digits, dots, - and _")
         return name
 
@@ -170,12 +198,13 @@ class Ingest(Section):
         "catching up, judges a smaller share of its unread records; completeness:"
         " it judges all, however late",
     )
-    behind_after: str = Field("10m", description="how old the oldest unread record may become")
+    behind_after: Age = Field("10m", description="how old the oldest unread record may become")
     start: str = Field(
         "horizon",
         description="where a new group begins: horizon (the oldest interactions that can count in "
         "a gauge), latest, earliest, or a time ago, like 24h; interactions older than both that "
         "and the horizon are not sampled (too_old)",
+        json_schema_extra={"anyOf": [{"enum": list(STARTS)}, AGE_SCHEMA]},
     )
     circuit: CircuitSettings = CircuitSettings()
 
@@ -202,12 +231,6 @@ class Ingest(Section):
             raise ValueError(f"sources: topic {twice[0]!r} stands there twice, expected once")
         return self
 
-    @field_validator("behind_after")
-    @classmethod
-    def _is_duration(cls, behind: str) -> str:
-        seconds(behind)
-        return behind
-
     @field_validator("start")
     @classmethod
     def _is_a_start(cls, start: str) -> str:
@@ -221,6 +244,10 @@ class Ingest(Section):
         return start
 
 
+#: A name, or all names that end like one.
+_HOST_PATTERN: Final = r"^(\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?)$"
+
+
 class Http(Section):
     """The server of /metrics, /healthz and /readyz."""
 
@@ -230,13 +257,14 @@ class Http(Section):
         (),
         description="names under which the port may be asked for, beside `host`, addresses and "
         "names of private networks; *.NAME: all that end like it, *: any",
+        json_schema_extra={"items": {"pattern": _HOST_PATTERN}},
     )
 
     @field_validator("allowed_hosts")
     @classmethod
     def _are_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
-            if not re.fullmatch(r"\*|(\*\.)?[\w-]+(\.[\w-]+)*\.?", name, re.ASCII):
+            if not re.fullmatch(_HOST_PATTERN, name):
                 raise ValueError(
                     f"found {name!r}, expected a name without scheme and port, like "
                     "rag-monitor.monitoring.svc, *.example.com or *"

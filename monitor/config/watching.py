@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from monitor.config.base import (
+    AGE_SCHEMA,
     SECONDS,
+    Age,
     Fraction,
     Section,
     SegmentBy,
@@ -35,10 +37,14 @@ class Export(Section):
     """Which gauges are served."""
 
     windows: Texts = Field(
-        ("5m", "1h", "24h"), description="rolling windows, event time; as a,b or a JSON list"
+        ("5m", "1h", "24h"),
+        description="rolling windows, event time; as a,b or a JSON list",
+        json_schema_extra={"items": AGE_SCHEMA, "minItems": 1, "uniqueItems": True, "minLength": 1},
     )
     metrics: Metrics = Field(
-        None, description="the metrics that get rolling gauges; null: all of them"
+        None,
+        description="the metrics that get rolling gauges; null: all of them",
+        json_schema_extra={"uniqueItems": True, "minItems": 1},
     )
     top_k: int = Field(
         20, ge=1, description="applications with label values of their own; the rest is `other`"
@@ -46,10 +52,14 @@ class Export(Section):
     segment: SegmentBy = Field(
         (), description="attribute whose value is the segment, or several: a,b or a list"
     )
-    segments: Annotated[tuple[str, ...] | None, BeforeValidator(split)] = Field(
+    segments: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(split, json_schema_input_type=tuple[str, ...] | str | None),
+    ] = Field(
         None,
         description="segments with gauges of their own, the rest is `other`; null: the 20 most "
         "frequent; an empty list: no gauges by segment",
+        json_schema_extra={"uniqueItems": True},
     )
     cluster: str | None = Field(
         None,
@@ -103,8 +113,12 @@ class FixedBaseline(Section):
     judge: str | None = Field(
         None, min_length=1, description="name or name@version of the judge; null: any"
     )
-    metrics: Annotated[dict[DirectedMetric, FixedMean], BeforeValidator(mapping)] = Field(
-        description="metric: its normal mean, or {mean, segments: {segment: mean}}"
+    metrics: Annotated[
+        dict[DirectedMetric, FixedMean],
+        BeforeValidator(mapping, json_schema_input_type=dict[DirectedMetric, FixedMean | Fraction]),
+    ] = Field(
+        description="metric: its normal mean, or {mean, segments: {segment: mean}}",
+        json_schema_extra={"minProperties": 1},
     )
 
     @field_validator("metrics")
@@ -131,7 +145,9 @@ class Burst(Section):
         "the evidence is above a tenth of the threshold; 1 switches bursts off",
     )
     per_day: str = Field(
-        "1h", description="most time in bursts, in a day of budget.timezone; 0s switches bursts off"
+        "1h",
+        description="most time in bursts, in a day of budget.timezone; 0s switches bursts off",
+        json_schema_extra={"anyOf": [{"const": NEVER}, AGE_SCHEMA]},
     )
 
     @field_validator("per_day")
@@ -160,13 +176,24 @@ def _loss_or_share(value: Any) -> str:
     return text
 
 
+#: A number from 0 to 1, or a text like ``10%`` or ``0.02``.
+LossOrShare = (
+    Fraction
+    | Annotated[
+        str, Field(pattern=r"^\s*(0*100(\.0*)?%|0*[0-9]{1,2}(\.[0-9]*)?%|[01]|0?\.[0-9]+)\s*$")
+    ]
+)
+
+
 class Drift(Section):
     """What is told from chance, and what it is held against."""
 
     false_alarms_per_week: float = Field(
         1.0, gt=0, allow_inf_nan=False, description="at most so many on average, over everything"
     )
-    tolerate: Annotated[str, BeforeValidator(_loss_or_share)] = Field(
+    tolerate: Annotated[
+        str, BeforeValidator(_loss_or_share, json_schema_input_type=LossOrShare)
+    ] = Field(
         "10%",
         description="how much worse is no drift yet: a share of the normal mean (10%), or a loss "
         "(0.02)",
@@ -182,19 +209,25 @@ class Drift(Section):
         AUTO,
         description="P: evidence and horizon start with the previous period; auto: 1d, and up to "
         "28d where fewer than 1500 are judged a day",
+        json_schema_extra={"anyOf": [{"const": AUTO}, AGE_SCHEMA]},
     )
-    settle: str = Field("60s", description="age from which a judged interaction is evidence")
+    settle: Age = Field("60s", description="age from which a judged interaction is evidence")
     learn_slots: int = Field(1000, ge=1, description="scored slots that a baseline is learned from")
     learn_for: str = Field(
-        "24h", description="time of scored slots that a baseline is learned from; 0s: any"
+        "24h",
+        description="time of scored slots that a baseline is learned from; 0s: any",
+        json_schema_extra={"anyOf": [{"const": NEVER}, AGE_SCHEMA]},
     )
-    learn_wait: str = Field("10m", description="age from which a scored slot is learned from")
+    learn_wait: Age = Field("10m", description="age from which a scored slot is learned from")
     baselines: Annotated[tuple[FixedBaseline, ...], BeforeValidator(items)] = Field(
         (),
         description="given baselines: a list, the first that matches an application and judge"
         " wins; metrics that it leaves out are learned",
     )
-    metrics: Annotated[tuple[DirectedMetric, ...], BeforeValidator(split)] = Field(
+    metrics: Annotated[
+        tuple[DirectedMetric, ...],
+        BeforeValidator(split, json_schema_input_type=tuple[DirectedMetric, ...] | str),
+    ] = Field(
         (
             "faithfulness",
             "noise_sensitivity_relevant",
@@ -203,6 +236,7 @@ class Drift(Section):
             "retrieved",
         ),
         description="the metrics that are watched; an empty list: none",
+        json_schema_extra={"uniqueItems": True},
     )
     burst: Burst = Burst()
 
@@ -235,12 +269,6 @@ class Drift(Section):
     def _at_most_a_week(cls, text: str) -> str:
         if text != NEVER and seconds(text) > SECONDS["d"] * 7:
             raise ValueError(f"found {text!r}, expected at most 7d, or 0s")
-        return text
-
-    @field_validator("settle", "learn_wait")
-    @classmethod
-    def _is_duration(cls, text: str) -> str:
-        seconds(text)
         return text
 
     @field_validator("metrics")
