@@ -6,7 +6,16 @@ from grafana.changes import open_alarms, what_changed
 from grafana.drift_segments import segments, shifts
 from grafana.drift_tiles import ONE, open_, unwatched
 from grafana.drift_worst import bad, share
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes, pauses, releases
+from grafana.frame import (
+    Band,
+    Section,
+    alarms,
+    dashboard,
+    judge_changes,
+    pauses,
+    releases,
+    versions,
+)
 from grafana.kinds import lines, states
 from grafana.metrics import EVERY_PICK
 from grafana.parts import (
@@ -53,7 +62,7 @@ def drift() -> Json:
             Section("Alarms over time", [Band(8, [(24, _alarms())])]),
         ],
         chosen=("application", "judge", "window", "audit_url"),
-        annotations=[*alarms("", [_EVIDENCE]), judge_changes(), pauses(), releases()],
+        annotations=[*alarms("", [_EVIDENCE]), judge_changes(), pauses(), releases(), versions()],
     )
 
 

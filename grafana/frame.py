@@ -275,6 +275,20 @@ def releases() -> Json:
     }
 
 
+def versions() -> Json:
+    """When an application began to name another version, as its interactions tell."""
+    who = "application, attribute, before, value"
+    changed = f"rag_deployment_changed_timestamp_seconds{{{APPLICATION}}}"
+    found = annotation(
+        "Versions",
+        GOOD,
+        f"1000 * max by ({who}) ({changed})",
+        "{{attribute}} {{before}} → {{value}}",
+        "of {{application}}: the minute in which it was seen first",
+    )
+    return found | {"tagKeys": "attribute,application", "useValueForTime": True}
+
+
 def judge_changes() -> Json:
     """The minutes in which a judge is new that was not known, while another one was."""
     labels = "judge, model, prompts, pipeline"

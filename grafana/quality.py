@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from grafana.changes import what_changed
-from grafana.frame import Band, Section, alarms, dashboard, judge_changes, pauses, releases
+from grafana.frame import (
+    Band,
+    Section,
+    alarms,
+    dashboard,
+    judge_changes,
+    pauses,
+    releases,
+    versions,
+)
 from grafana.kinds import heat, lines
 from grafana.metrics import SHOWN, Shown
 from grafana.parts import DOUBT, GOOD, PLAIN, WORSE, Json, Query, Texts, fixed, named
@@ -45,7 +54,7 @@ def quality() -> Json:
             Section("Behind the numbers", [Band(9, [(10, _behind()), (14, _all())])]),
         ],
         chosen=("application", "judge", "window"),
-        annotations=[*_alarms(), judge_changes(), pauses(), releases()],
+        annotations=[*_alarms(), judge_changes(), pauses(), releases(), versions()],
     )
 
 

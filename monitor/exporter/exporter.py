@@ -159,6 +159,7 @@ class Exporter:
             self.clock,
             writer,
             self._forgotten.cleared,
+            self._aggregator.releases_of,
         )
 
     def _alarms_follower(self) -> StateFollower:

@@ -21,12 +21,15 @@ MOST_SEGMENTS: Final = 20
 MOST_WORST: Final = 5
 MOST_CLAIMS: Final = 5
 MOST_PASSAGES: Final = 10
+MOST_RELEASES: Final = 5
 #: Characters of a claim, and of the name of a segment or passage.
 CLAIM_CHARACTERS: Final = 300
 NAME_CHARACTERS: Final = 200
 
 #: In the sentence, a mix hides at most so many times what happened within the segments.
 _MOST_HIDDEN: Final = 9.99
+#: Which of two moments was first is not known where they are nearer than this.
+_SAME_TIME_S: Final = 60.0
 
 State = Literal["open", "closed"]
 Cause = Literal["recovered", "not_watched", "new_baseline", "threshold_raised"]
@@ -140,6 +143,18 @@ class WorstInteraction(Frozen):
     claims_left_out: int = 0
 
 
+class ReleaseNearby(Frozen):
+    """A version that was seen first not long before the change began, and the one before it.
+
+    ``at`` is the minute in which it was seen first.
+    """
+
+    attribute: str
+    before: str
+    value: str
+    at: Moment
+
+
 class AlarmRecord(Keyed):
     """What is known of one alarm, written when it opens and once more when it closes.
 
@@ -151,6 +166,7 @@ class AlarmRecord(Keyed):
     An alarm comes where it looks worst, so ``change.value`` is drawn towards the baseline. Once as
     many slots again have been judged, the record is written again with ``settled``. One that
     recovers says in ``recovered`` where the mean is, from the slots since the recovery began.
+    ``releases`` are those within an hour before ``since``, the latest first.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -176,6 +192,9 @@ class AlarmRecord(Keyed):
     stands_out: OutstandingSegment | None = None
     settled: SettledMean | None = None
     recovered: SettledMean | None = None
+    releases: tuple[ReleaseNearby, ...] = Field(
+        (), max_length=MOST_RELEASES, exclude_if=lambda releases: not releases
+    )
     worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
 
     @property
@@ -223,7 +242,8 @@ def sentence(record: AlarmRecord) -> str:
 def _change(record: AlarmRecord) -> str:
     lead_s = (record.opened_at - record.since).total_seconds()
     ahead = f", {in_words(lead_s)} before the alarm" if lead_s > 0 else ""
-    parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}{ahead}"]
+    after = "".join(f", {said}" for said in released(record))
+    parts = [f"{_moved(record)} since {_time(record.since, record.opened_at)}{ahead}{after}"]
     parts.append(_failures(record.judge_failures))
     if record.change.explained_by_mix is not None:
         # Where next to nothing happened within the segments, the share is of no size any more.
@@ -232,6 +252,21 @@ def _change(record: AlarmRecord) -> str:
     if record.segment_by and len(record.segments) > 1 and any(s.segment for s in record.segments):
         parts.append(_blamed(record.segment_by, record.stands_out))
     return "; ".join(parts)
+
+
+def released(record: AlarmRecord) -> list[str]:
+    """How long after which release the change began; one phrase for those of the same minute."""
+    phrases: dict[str, list[str]] = {}
+    for one in record.releases:
+        name = f"{one.attribute} {one.before} → {one.value}"
+        phrases.setdefault(_after(record.since, one.at), []).append(name)
+    return [f"{after} {' and '.join(names)}" for after, names in phrases.items()]
+
+
+def _after(since: datetime, at: datetime) -> str:
+    """The start of a change is estimated, and a release is known to the minute."""
+    seconds = (since - at).total_seconds()
+    return f"{in_words(seconds)} after" if seconds >= _SAME_TIME_S else "at about the time of"
 
 
 def _blamed(attribute: str, found: OutstandingSegment | None) -> str:

@@ -25,7 +25,9 @@ def page(found: Aggregators, now: float) -> list[bytes]:
     registry.register(QualityCollector(found.scores, lambda: clock, lambda: True))
     gauges = generate_latest(registry)
     kept = objective_states(found.scores.estimates(), lambda _application: PROMISED)
-    opened = transitions({}, found.drift.states(clock), found.drift.history, clock, "tenant")
+    states = found.drift.states(clock)
+    releases = found.scores.releases_of
+    opened = transitions({}, states, found.drift.history, clock, "tenant", rollouts=releases)
     return [gauges, *(repr(one).encode() for one in kept), *(one.to_json() for one in opened)]
 
 

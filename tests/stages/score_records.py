@@ -84,11 +84,17 @@ def any_records(draw: st.DrawFn, *, directed: bool) -> ScoreRecord:
         scores=scores,
         segment=draw(st.sampled_from(SEGMENTS)),
         interaction=draw(st.sampled_from(TEXTS)),
-        attributes=draw(st.sampled_from([{}, {"session_id": "s1"}, {"session_id": 2}])),
+        attributes=draw(st.sampled_from(ATTRIBUTES)),
         **fields,
     )
 
 
+ATTRIBUTES: tuple[dict[str, Any], ...] = (
+    {},
+    {"session_id": "s1", "prompt_version": "v1"},
+    {"session_id": 2, "prompt_version": "v1", "deployment": 7},
+    {"prompt_version": "v2", "deployment": 8, "model": "large"},
+)
 #: Few questions and answers, so that answers are given again.
 TEXTS: tuple[dict[str, Any], ...] = (
     {},

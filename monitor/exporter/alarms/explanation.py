@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from monitor.exporter.alarms.worst import cut, moment, worst
@@ -16,12 +18,14 @@ from monitor.exporter.scores.detector import Counted
 from monitor.exporter.scores.detectors import DetectorHistory, DriftState
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import (
+    MOST_RELEASES,
     MOST_SEGMENTS,
     NAME_CHARACTERS,
     AlarmRecord,
     JudgeFailures,
     MeanChange,
     OutstandingSegment,
+    ReleaseNearby,
     SegmentChange,
     SettledMean,
     answered,
@@ -31,6 +35,7 @@ from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Z95, Estimate, estimate
 from monitor.stats.failures import fails_more
 from monitor.stats.onset import onset, recovery
+from monitor.stats.releases import Rollout
 from monitor.stats.sums import ZERO, Sums, as_worse
 
 OTHER = "other"
@@ -38,10 +43,17 @@ OTHER = "other"
 LEAST_KEPT = 0.3
 #: With fewer scored slots before the change, the baseline stands in for them.
 ENOUGH_BEFORE = 30
+#: A release counts as near from so long before the start of a change on, in seconds, to so long
+#: after it: the start is estimated.
+RELEASE_BEFORE_S = 3_600.0
+RELEASE_AFTER_S = 300.0
 
 #: Event times (both included) of slots that are no example of what is normal.
 TimeSpan = tuple[float, float]
 _By = dict[str, Sums]
+#: What was rolled out, by attribute.
+Rollouts = Mapping[str, Rollout]
+NO_ROLLOUTS: Rollouts = MappingProxyType({})
 
 
 class _Sides(NamedTuple):
@@ -79,23 +91,30 @@ def story(
 
 
 def explained(
-    state: DriftState, excerpt: Story, history: DetectorHistory, now: float, segment_by: str | None
+    state: DriftState,
+    excerpt: Story,
+    history: DetectorHistory,
+    now: float,
+    segment_by: str | None,
+    rollouts: Rollouts = NO_ROLLOUTS,
 ) -> AlarmRecord:
     """The record of an alarm that opens at ``now`` (epoch seconds); its claims are added later.
 
-    ``segment_by`` is the name of the attribute that the segments are values of.
+    ``segment_by`` is the name of the attribute that the segments are values of; ``rollouts`` are
+    those of the application.
     """
     better = CATALOGUE[state.key.metric].higher_is_better
     sides = _sides(excerpt)
     parts = _split(sides, history.baseline)
     repeated = history.baseline.dependence
     segments = _segments(parts, sides, better, repeated) if parts and segment_by else ()
+    since = moment(excerpt.since[0].event_time)
     return answered(
         AlarmRecord(
             state="open",
             **state.key._asdict(),
             higher_is_better=bool(better),
-            since=moment(excerpt.since[0].event_time),
+            since=since,
             opened_at=moment(now),
             baseline=state.baseline,
             change=_change(state, excerpt, parts, sides.enough, better, repeated),
@@ -106,9 +125,27 @@ def explained(
             segment_by=segment_by,
             segments=segments,
             stands_out=_stands_out(parts, better) if parts and segment_by else None,
+            releases=_releases(rollouts, since),
             worst=worst(excerpt.since, better),
         )
     )
+
+
+def _releases(rollouts: Rollouts, since: datetime) -> tuple[ReleaseNearby, ...]:
+    """Of each attribute the latest change that is near to the start."""
+    found = []
+    for attribute, rolled in rollouts.items():
+        near = [
+            change
+            for change in rolled.changes
+            if -RELEASE_AFTER_S <= since.timestamp() - change.at <= RELEASE_BEFORE_S
+        ]
+        for before, value, at in near[-1:]:
+            found.append(
+                ReleaseNearby(attribute=attribute, before=before, value=value, at=moment(at))
+            )
+    found.sort(key=lambda one: one.at, reverse=True)
+    return tuple(found[:MOST_RELEASES])
 
 
 def _names(excerpt: Story) -> Callable[[str], str]:

@@ -16,7 +16,8 @@ from typing import Final
 from monitor.control.publisher import Outbox
 from monitor.control.state import too_many
 from monitor.errors import RecordSkipped
-from monitor.exporter.alarms.transitions import due, transitions
+from monitor.exporter.alarms.explanation import NO_ROLLOUTS, Rollouts
+from monitor.exporter.alarms.transitions import ReleasesOf, due, transitions
 from monitor.exporter.alarms.worst import with_claims
 from monitor.exporter.scores.detectors import DetectorHistory, DriftDetectors, DriftState
 from monitor.exporter.scores.observation import place_of
@@ -51,7 +52,8 @@ class AlarmPublisher:
 
     ``segment_of`` gives the attribute that an application's segments are values of, ``fetch`` the
     score records of the worst interactions, ``clock`` epoch seconds; ``writer`` is a name that no
-    other process has. ``cleared`` takes the texts off a score record that were forgotten.
+    other process has. ``cleared`` takes the texts off a score record that were forgotten;
+    ``rollouts`` gives what was rolled out of an application.
     """
 
     def __init__(
@@ -64,8 +66,9 @@ class AlarmPublisher:
         clock: Callable[[], float],
         writer: str,
         cleared: Callable[[ScoreRecord], ScoreRecord] = lambda record: record,
+        rollouts: ReleasesOf = lambda _application: NO_ROLLOUTS,
     ) -> None:
-        self._cleared = cleared
+        self._cleared, self._rollouts = cleared, rollouts
         self._drift, self._outbox, self._fetch = drift, outbox, fetch
         self._segment_of, self._writer = segment_of, writer.encode()
         self._health, self._clock = health, clock
@@ -127,7 +130,8 @@ class AlarmPublisher:
             return
         snapshot = _nothing if state is None else self._drift.snapshot(state.key, now)
         # In a thread, since the slots of two days take a while.
-        become = asyncio.to_thread(self._become, key, record, state, snapshot, now)
+        rollouts = NO_ROLLOUTS if state is None else self._rollouts(state.key.application)
+        become = asyncio.to_thread(self._become, key, record, state, snapshot, rollouts, now)
         for found, history in await become:
             is_new = found.state == "open" and found.settled is None
             whole = await self._with_claims(found, history) if is_new else found
@@ -143,13 +147,16 @@ class AlarmPublisher:
         record: AlarmRecord | None,
         state: DriftState | None,
         snapshot: Callable[[], DetectorHistory | None],
+        rollouts: Rollouts,
         now: float,
     ) -> list[tuple[AlarmRecord, DetectorHistory | None]]:
         last = {} if record is None else {key: record}
         states = [] if state is None else [state]
         segment_by = None if state is None else self._segment_of(state.key.application)
         history = snapshot()
-        found = transitions(last, states, lambda *_: history, now, segment_by, self._drift.later)
+        found = transitions(
+            last, states, lambda *_: history, now, segment_by, self._drift.later, lambda _: rollouts
+        )
         return [(one, history) for one in found]
 
     async def _with_claims(

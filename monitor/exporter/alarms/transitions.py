@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from monitor.exporter.alarms.explanation import (
+    NO_ROLLOUTS,
+    Rollouts,
     enough_later,
     explained,
     recovered,
@@ -28,6 +30,8 @@ from monitor.stats.drift import CLOSING
 _CLOSING: Final = math.log10(CLOSING)
 #: ``DriftDetectors.later``.
 Later = Callable[[DriftKey, float, float], int]
+#: ``Releases.of``.
+ReleasesOf = Callable[[str], Rollouts]
 #: ``DriftDetectors.history``.
 Histories = Callable[[DriftKey, float], DetectorHistory | None]
 
@@ -39,6 +43,7 @@ def transitions(
     now: float,
     segment_by: str | None = None,
     later: Later = lambda _key, _after, _now: 0,
+    rollouts: ReleasesOf = lambda _application: NO_ROLLOUTS,
 ) -> list[AlarmRecord]:
     """The records to publish at ``now`` (epoch seconds), in the order of their keys.
 
@@ -56,7 +61,9 @@ def transitions(
         elif becomes == "settled" and record is not None and state is not None:
             found.append(_settling(record, histories(state.key, now)))
         elif becomes == "open" and state is not None:
-            found.append(_opening(record, state, histories, now, segment_by))
+            found.append(
+                _opening(record, state, histories, now, segment_by, rollouts(state.key.application))
+            )
     return [record for record in found if record is not None]
 
 
@@ -99,12 +106,13 @@ def _opening(
     histories: Histories,
     now: float,
     segment_by: str | None,
+    rollouts: Rollouts,
 ) -> AlarmRecord | None:
     history = histories(state.key, now)
     excerpt = history and story(history, 10.0**state.threshold, span_of(record))
     if history is None or excerpt is None:
         return None
-    return explained(state, excerpt, history, now, segment_by)
+    return explained(state, excerpt, history, now, segment_by, rollouts)
 
 
 def _closing(

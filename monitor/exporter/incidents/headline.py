@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records.alarm import AlarmRecord, named_segment
+from monitor.records.alarm import AlarmRecord, named_segment, released
 from monitor.records.spans import in_words
 
 #: A first line has at most 110, and cluster and namespace stand before it.
@@ -23,6 +23,7 @@ _ENDED: Final = {
     "not_watched": "nothing was scored any more",
 }
 _SEGMENT_CHARACTERS: Final = 40
+_RELEASE_CHARACTERS: Final = 80
 
 
 def headline(record: AlarmRecord) -> str:
@@ -60,10 +61,11 @@ def _moved(record: AlarmRecord) -> list[str]:
 
 
 def details(record: AlarmRecord) -> str:
-    """The second line: whether it is the judge, the mix of the traffic, or one segment of it."""
+    """The second line: a release, or is it the judge, the mix of the traffic, one segment of it?"""
     failures = record.judge_failures
     said = {"normal": "normal", "more": "more than before", "unknown": "nothing before"}
-    parts = [f"judge failures {100 * failures.rate:.0f} % ({said[failures.verdict]})"]
+    parts = [_cut(one, _RELEASE_CHARACTERS) for one in released(record)[:1]]
+    parts.append(f"judge failures {100 * failures.rate:.0f} % ({said[failures.verdict]})")
     mix = record.change.explained_by_mix
     if mix is not None:
         parts.append(f"mix of traffic {'hides' if mix < 0 else 'explains'} {100 * abs(mix):.0f} %")

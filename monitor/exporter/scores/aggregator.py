@@ -23,6 +23,7 @@ from monitor.exporter.scores.folding import (
 )
 from monitor.exporter.scores.label_counts import OTHER, LabelCounts
 from monitor.exporter.scores.observation import NOWHERE, Catalogue, Observation, Reader
+from monitor.exporter.scores.releases import Releases
 from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.segments import Part, SegmentAggregator, SegmentLabels
 from monitor.exporter.scores.series_sums import PairSums
@@ -32,6 +33,7 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
+from monitor.stats.releases import Rollout
 from monitor.stats.selection import Candidate, Dropped, Selection, SlotChange
 from monitor.stats.sums import Sums
 from monitor.stats.windows import RollingSums, bucket_seconds
@@ -127,6 +129,7 @@ class ScoreAggregator:
         self._census = LabelCounts(self.period_s)
         self._folding = Folding(self.period_s, *self._named)
         self._repeats = Repeats()
+        self._releases = Releases()
         #: Pairs that slots were taken away from.
         self._left = set[JudgedApplication]()
         self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
@@ -193,6 +196,7 @@ class ScoreAggregator:
         # Whole periods go at once; what is left of the records then goes without a trace.
         self._census.drop_before(start)
         self._folding.drop_before(start)
+        self._releases.drop_before(self._census.floor)
         for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
             del self._series[pair]
             self._clusters.pop(pair, None)
@@ -341,6 +345,10 @@ class ScoreAggregator:
         """The slots that overlap another and do not count, as of the last ``advance``."""
         return self._selection.dropped()
 
+    def releases_of(self, application: str) -> Mapping[str, Rollout]:
+        """What was rolled out of an application, by attribute; it opens no alarm."""
+        return self._releases.of(application)
+
     def judges(self) -> list[JudgeIdentity]:
         """The judges that keep their names, in the order of their labels."""
         return self._census.judges(self._folding.judges)
@@ -357,6 +365,7 @@ class ScoreAggregator:
             if event_time >= forgotten:
                 self._census.count(event_time, slot, sign)
                 self._folding.count(event_time, candidate.application, slot.judge_label, sign)
+                self._releases.count(event_time, candidate.application, slot.versions, sign)
             self._put(candidate, slot, sign)
         self._refold()
 

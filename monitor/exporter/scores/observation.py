@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from monitor.exporter.scores.releases import NO_VERSIONS, Versions, versions_of
 from monitor.metrics.catalogue import CATALOGUE, Metric, defined_for
 from monitor.records import JudgeIdentity, Kind, Outcome, ScoreRecord
 from monitor.stats.candidates import Candidate
@@ -109,7 +110,7 @@ class Observation(NamedTuple):
     its topic, as one number to save memory: see ``position``. ``signal`` is the risk signal of
     the pick. ``content`` is a number of its own for each application, judge, question and response;
     ``cluster`` one for each session, or what else it is told apart by. ``judged_at`` is in epoch
-    seconds.
+    seconds. ``versions`` tell which release of the application it comes from.
     """
 
     judge: JudgeIdentity
@@ -128,6 +129,7 @@ class Observation(NamedTuple):
     content: int = NO_CONTENT
     cluster: int = NO_CLUSTER
     judged_at: float = math.inf
+    versions: Versions = NO_VERSIONS
 
     @property
     def values(self) -> Iterator[tuple[str, float | None]]:
@@ -233,6 +235,7 @@ class Reader:
             _content(record, judge_label),
             self._cluster(record),
             judged_at,
+            versions_of(record.attributes),
         )
 
     def _cluster(self, record: ScoreRecord) -> int:

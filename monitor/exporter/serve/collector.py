@@ -6,7 +6,7 @@ sample count of a series stays, at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
@@ -19,9 +19,11 @@ from monitor.exporter.serve.change_gauges import OpenAlarms, change_families
 from monitor.exporter.serve.corrected import CorrectedScores
 from monitor.exporter.serve.missing import LearnedShare, missing_of
 from monitor.exporter.serve.objectives import ObjectiveState, Promised, objective_states
+from monitor.exporter.serve.release_gauges import release_families
 from monitor.exporter.serve.rolling import Prepared, Rolling
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import CorrectionRecord
+from monitor.stats.releases import Rollout
 
 LABELS = ("metric", "window", "application", "judge")
 FAMILIES = {
@@ -94,6 +96,7 @@ class QualityCollector(Collector):
         yield from _objective_families().values()
         yield from change_families()
         yield from audit_families()
+        yield from release_families()
         yield _judge_info()
         yield _metric_info()
         yield _series(0)
@@ -116,6 +119,7 @@ class QualityCollector(Collector):
         self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
         changes, missing, audits = change_families(), _missing_family(), audit_families()
+        releases = release_families()
         if self._is_ready():
             now = self._clock()
             self._aggregator.advance(now)
@@ -123,6 +127,7 @@ class QualityCollector(Collector):
             _add_drift(drift, self._aggregator, now)
             changes = change_families(self._alarms(), self._aggregator.named(), now)
             audits = audit_families(self._audited())
+            releases = release_families(self._released())
             for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
             yield from _gathered(self._aggregator.blocks(), self._blocks)
@@ -138,8 +143,14 @@ class QualityCollector(Collector):
         written += yield from self._corrected.written()
         others = [*drift.values(), missing, *objectives.values()]
         count = sum(each.samples for each in written) + sum(len(each.samples) for each in others)
-        self._others = [*others, *changes, *audits, info, _metric_info(), _series(count)]
+        others += [*changes, *audits, *releases]
+        self._others = [*others, info, _metric_info(), _series(count)]
         self.prepared = Prepared(self._others, written)
+
+    def _released(self) -> Iterator[tuple[str, Mapping[str, Rollout]]]:
+        """What was rolled out, of the applications that have names of their own."""
+        found = self._aggregator
+        return ((name, found.releases_of(name)) for name in sorted(found.named()))
 
     def _audited(self) -> Iterator[CorrectionRecord]:
         """What audits say of those that have scores."""

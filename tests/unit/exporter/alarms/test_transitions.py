@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,16 +15,26 @@ from hypothesis import strategies as st
 from monitor.exporter.alarms.explanation import shrunk
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.alarms.worst import with_claims
+from monitor.exporter.incidents.explained import explained
+from monitor.exporter.incidents.headline import details
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
-from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, read_alarm_record
+from monitor.records.alarm import (
+    MOST_CLAIMS,
+    AlarmRecord,
+    ReleaseNearby,
+    read_alarm_record,
+)
+from monitor.records.spans import in_words
 from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Z95, Estimate
 from tests.stages.incident import (
     INCIDENT,
     KEY,
+    NORMAL,
     OVER,
+    PERIOD,
     SETTINGS,
     aggregator,
     fine,
@@ -68,6 +79,60 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
     assert opened.answer.startswith("faithfulness of bot fell 0.90 → about 0.7")
     assert opened.answer.endswith("; tenant=bolt 0.80 → 0.51, the others 1.00 → 1.00")
     assert opened.judge_failures.verdict == "normal"
+
+
+def released(records: Iterable[ScoreRecord], at_s: float) -> list[ScoreRecord]:
+    """From a second on they come from another version of the prompt."""
+    first = at(at_s)
+    return [
+        each.model_copy(
+            update={"attributes": {"prompt_version": "v13" if each.event_time >= first else "v12"}}
+        )
+        for each in records
+    ]
+
+
+def opened_after(release_s: float, records: Sequence[ScoreRecord] = INCIDENT) -> list[AlarmRecord]:
+    """What opens at the end of the incident, when there was a release at that second."""
+    drift = DriftDetectors(SETTINGS)
+    drift.set_normal("bot", FIRST.label, NORMAL)
+    scores = ScoreAggregator(WINDOWS, PERIOD, drift=drift)
+    for each in released(records, release_s):
+        scores.add(each, each.to_json())
+    now = START + 302.0
+    scores.advance(now)
+    states = drift.states(now)
+    return transitions({}, states, drift.history, now, "tenant", rollouts=scores.releases_of)
+
+
+def test_an_alarm_names_the_release_before_it() -> None:
+    """How long before the start of the change: on the record, in its sentence and message."""
+    (opened,) = opened_after(60.0)
+    (release,) = opened.releases
+    assert release == ReleaseNearby(
+        attribute="prompt_version", before="v12", value="v13", at=at(60)
+    )
+    after = in_words((opened.since - at(60)).total_seconds())
+    assert f", {after} after prompt_version v12 → v13; judge failures" in opened.answer
+    assert details(opened).startswith(f"{after} after prompt_version v12 → v13; judge failures")
+    marks = explained(opened, at(302)).marks
+    assert marks[0].what == "prompt_version v12 → v13"
+    read = read_alarm_record(opened.key.encode(), opened.to_json())
+    assert read == opened
+
+
+def test_which_of_two_was_first_is_not_said_where_nobody_knows() -> None:
+    """The start is estimated, and the release is known to the minute."""
+    (opened,) = opened_after(180.0)
+    assert ", at about the time of prompt_version v12 → v13; " in opened.answer
+
+
+def test_a_release_alone_opens_nothing() -> None:
+    """And an alarm without one says nothing of releases, also on the topic."""
+    assert opened_after(60.0, usual(0, 300)) == []
+    (opened,) = opened_after(0.0)
+    assert opened.releases == ()
+    assert b"releases" not in opened.to_json()
 
 
 def test_a_restart_repeats_nothing() -> None:

@@ -1,0 +1,91 @@
+"""What was rolled out when: new values of an attribute, among interactions that come by chance."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+
+from monitor.stats.releases import ByMinute, Rollout, ValueChange, rollout
+
+HOUR = 60
+
+
+def counted(seen: Iterable[tuple[int, str]]) -> ByMinute:
+    """Interactions by minute and value."""
+    found: dict[int, Counter[str]] = {}
+    for minute, value in seen:
+        found.setdefault(minute, Counter())[value] += 1
+    return found
+
+
+def mixed(
+    minutes: Iterable[int], shares: dict[str, float], rng: random.Random, each: int = 10
+) -> list[tuple[int, str]]:
+    """So many interactions a minute, of values by their shares."""
+    names, weights = list(shares), list(shares.values())
+    return [(m, v) for m in minutes for v in rng.choices(names, weights, k=each)]
+
+
+def test_a_release_is_known_from_its_first_minute() -> None:
+    """As soon as three interactions have it; one alone is a stray one."""
+    usual = [(minute, "v1") for minute in range(60) for _ in range(10)]
+    assert rollout(counted([*usual, (60, "v2")])).changes == ()
+    found = rollout(counted([*usual, (60, "v2"), (61, "v2"), (61, "v2"), (61, "v1")]))
+    assert found == Rollout((ValueChange("v1", "v2", 3_600.0),), ("v1", "v2"), 2)
+
+
+def test_a_rolling_release_is_one_change_from_its_begin_to_its_end() -> None:
+    """Old and new beside each other for half an hour: no minute of it shows another change."""
+    rng = random.Random(1)
+    seen = mixed(range(60), {"v1": 1.0}, rng)
+    shown = set()
+    for minute in range(60, 150):
+        share = min(1.0, (minute - 59) / 30)
+        seen += mixed([minute], {"v1": 1.0 - share, "v2": share}, rng)
+        shown.add(rollout(counted(seen)).changes)
+    begin = min(minute for minute, value in seen if value == "v2")
+    assert shown == {(), (ValueChange("v1", "v2", 60.0 * begin),)}
+    assert rollout(counted(seen)).in_use == ("v2",)
+
+
+def test_a_rollback_is_a_change_too() -> None:
+    """The old value had surely gone, and is back."""
+    spans = ("v1", range(60)), ("v2", range(60, 80)), ("v1", range(80, 120))
+    found = rollout(counted((m, value) for value, span in spans for m in span for _ in range(5)))
+    assert found.changes == (ValueChange("v1", "v2", 3_600.0), ValueChange("v2", "v1", 4_800.0))
+    assert found.in_use == ("v1",)
+
+
+def test_values_side_by_side_change_nothing() -> None:
+    """Two models by a router, tests of one in fifty: over two days, whatever has been seen."""
+    flapped = 0
+    for seed in range(20):
+        rng = random.Random(seed)
+        shares = {"large": 0.7, "small": 0.28, "canary": 0.02}
+        seen = mixed(range(48 * HOUR), shares, rng, each=3)
+        for first in range(0, 24 * HOUR, 6 * HOUR):  # what lies before the horizon is forgotten
+            found = rollout(counted(one for one in seen if one[0] >= first))
+            flapped += bool(found.changes)
+            assert found.in_use == ("large", "small", "canary")
+    assert flapped == 0
+
+
+def test_what_names_single_interactions_is_no_release() -> None:
+    """A text, or an id: its values come a few times each, and would be labels without bound."""
+    rng = random.Random(2)
+    seen = [(minute, f"id-{rng.randrange(400)}") for minute in range(2_000)]
+    found = rollout(counted(seen))
+    assert (found.changes, found.in_use) == ((), ())
+    assert found.values > 300
+
+
+def test_the_order_within_minutes_changes_nothing() -> None:
+    """Nor that in which the minutes are given."""
+    rng = random.Random(3)
+    seen = mixed(range(60), {"a": 1.0}, rng) + mixed(range(50, 120), {"b": 0.9, "c": 0.1}, rng)
+    expected = rollout(counted(seen))
+    assert [change.value for change in expected.changes] == ["b", "c"]
+    for _ in range(5):
+        rng.shuffle(seen)
+        assert rollout(counted(seen)) == expected
