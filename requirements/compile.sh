@@ -6,9 +6,13 @@ compile() {
   uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
     --no-emit-index-url --no-header --no-annotate --no-strip-extras "$@"
 }
+# What the demo, exporters and the pages of audits need. It asks no model.
 compile --extra audit pyproject.toml requirements/build.in -o requirements/core.txt
-compile --extra audit --extra dev -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/dev.txt
-compile --extra audit --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
+# What a scorer may be told to need besides.
+scorer=(--extra audit --extra llm --extra msk --extra otlp --extra patterns --extra redis --extra registry)
+compile "${scorer[@]}" -c requirements/core.txt pyproject.toml requirements/build.in -o requirements/scorer.txt
+compile "${scorer[@]}" --extra dev -c requirements/scorer.txt pyproject.toml requirements/build.in -o requirements/dev.txt
+compile "${scorer[@]}" --extra dev --extra bench -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/bench.txt
 
 # What lists and audits the first of them (supply_chain.py), in an environment of its own.
 compile requirements/tools.in -o requirements/tools.txt

@@ -1,8 +1,11 @@
 """What the locks hold, and whether anything bad is known of it.
 
-    python requirements/supply_chain.py sbom [FILE]   a CycloneDX list of what core.txt locks
+    python requirements/supply_chain.py sbom [FILE]   a CycloneDX list of what scorer.txt locks
     python requirements/supply_chain.py audit         its packages against OSV's advisories
     python requirements/supply_chain.py tools         only the environment of both
+
+``scorer.txt`` is all that an image holds; of each package the list says which image that is
+(``rag-monitor:images``), since those of ``core.txt`` are in that of exporters, too.
 
 The Python is that of ``.venv``: what is installed there says which licence it has.
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +34,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = Path("requirements", "core.txt")
+LOCK = Path("requirements", "scorer.txt")
 TOOLS = Path("requirements", "tools.txt")
 SBOM = Path("dist", "rag-monitor.cdx.json")
 SPECIFICATION = "1.6"
@@ -77,10 +82,10 @@ def sbom(file: Path) -> int:
     command = ["cyclonedx_py", "requirements", "--pyproject", "pyproject.toml"]
     # A lock says what and with which hash, and never from where; so does the list.
     command += ["--index-url", "index", "--sv", SPECIFICATION, "--output-reproducible"]
-    done = run([str(tools()), "-W", "ignore", "-m", *command, "--of", "JSON", str(CORE)])
+    done = run([str(tools()), "-W", "ignore", "-m", *command, "--of", "JSON", str(LOCK)])
     if done.returncode:
         raise Trouble(3, f"cyclonedx-py says no: {last_line(done.stderr)}")
-    found = with_licences(json.loads(done.stdout))
+    found = with_images(with_licences(json.loads(done.stdout)))
     text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     checked = run([str(tools()), "-c", VALIDATE, SPECIFICATION], text)
     if checked.returncode:
@@ -96,6 +101,16 @@ def with_licences(found: dict[str, Any]) -> dict[str, Any]:
     for component in found["components"]:
         if licence := licence_of(component["name"]):
             component["licenses"] = [licence]
+    return found
+
+
+def with_images(found: dict[str, Any]) -> dict[str, Any]:
+    """The list, where every package says which images hold it."""
+    lines = (ROOT / CORE).read_text("utf-8").splitlines()
+    core = {re.split(r"\[|==", line)[0] for line in lines if line[:1].isalnum()}
+    for component in found["components"]:
+        images = "exporter scorer" if component["name"] in core else "scorer"
+        component["properties"] = [{"name": "rag-monitor:images", "value": images}]
     return found
 
 
@@ -120,7 +135,7 @@ def audit() -> int:
     """Hold the lock against OSV's advisories; tell plainly when that was not possible."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
-        command = ["pip_audit", "-r", str(CORE), "--disable-pip", "--require-hashes"]
+        command = ["pip_audit", "-r", str(LOCK), "--disable-pip", "--require-hashes"]
         command += ["--vulnerability-service", "osv", "--timeout", TIMEOUT_S]
         command += ["--cache-dir", folder, "--progress-spinner", "off"]
         if url := os.environ.get("RAG_MONITOR_OSV_URL"):
@@ -143,7 +158,7 @@ def told(dependencies: list[dict[str, Any]]) -> int:
         fixed = ", ".join(advisory["fix_versions"]) or "no version"
         print(f"{package['name']} {package['version']}: {advisory['id']}, fixed in {fixed}")
     advisories = f"{len(known)} advisories" if known else "no advisory"
-    print(f"{CORE}: {len(dependencies)} packages of this platform checked, {advisories} known")
+    print(f"{LOCK}: {len(dependencies)} packages of this platform checked, {advisories} known")
     return 1 if known else 0
 
 

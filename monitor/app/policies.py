@@ -27,6 +27,7 @@ from monitor.judge.limits.shared_quota import SharedQuota
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.fallback import FallbackJudge
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
+from monitor.judge.llm.library import require_llm
 from monitor.judge.observers import CountedCalls, CountedRecheck, ShownIds, ShownQuota, ShownState
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.complaints import ReplyTally
@@ -169,6 +170,12 @@ def _quota(
             used = telemetry.limit_used.labels(model, name)
             used.set_function(partial(quota.used_ratio, name))
     return quota
+
+
+def require_judges(settings: Settings) -> None:
+    """Raises ``ConfigurationError`` where a judge needs packages that are not installed."""
+    if any(each.judge.kind == "llm" for each in (settings.base, *settings.effective)):
+        require_llm()
 
 
 def require_addresses(settings: Settings) -> None:

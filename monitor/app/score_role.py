@@ -17,6 +17,7 @@ from monitor.app.policies import (
     build_budget,
     build_judges,
     build_redactor,
+    require_judges,
     require_prices,
     slots,
     unused_floors,
@@ -74,7 +75,8 @@ def tell_judge(configured: ConfiguredJudge) -> None:
 class ScoreRole:
     """Consumes, judges, writes score records.
 
-    ``follows_control``: whether nobody else in the process follows the control topic.
+    ``follows_control``: whether nobody else in the process follows the control topic. Raises
+    ``ConfigurationError`` at once where a judge needs packages that are not installed.
     """
 
     #: Who reads for the scorers' group.
@@ -83,6 +85,7 @@ class ScoreRole:
     part: ClassVar[str] = "consumer"
 
     def __init__(self, shared: Shared, *, follows_control: bool) -> None:
+        require_judges(shared.settings)
         self._shared, self._follows_control = shared, follows_control
         self._settings, self._clock, self._health = shared.settings, shared.clock, shared.health
         self._telemetry = ScorerTelemetry(shared.registry)

@@ -210,7 +210,8 @@ async def _listed(
     collect = DeadLetterGroups(most, since) if grouped else DeadLetterList(most, since)
     await commands.listed(access, collect)
     rows, topic = collect.rows(), access.topic
-    foreign = f"; {collect.foreign} records are no dead letters" if collect.foreign else ""
+    strangers = f"; {collect.foreign} records are no dead letters, or of a newer version"
+    foreign = strangers if collect.foreign else ""
     unit = "groups" if grouped else "dead letters"
     return rows, f"{len(rows)} of {collect.total} {unit} on {topic}{foreign}"
 

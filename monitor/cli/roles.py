@@ -217,10 +217,34 @@ def _lines(option: str, file: Path) -> Iterator[bytes]:
 
 
 def version(json: AsJson = False) -> None:
-    """Print the version."""
+    """Print the version.
+
+    With --json also the schemas of records, the commit, the Python, and which extras are there.
+    """
     from monitor import __version__
 
-    typer.echo(f'{{"version": "{__version__}"}}' if json else __version__)
+    if not json:
+        typer.echo(__version__)
+        return
+    import platform
+
+    from monitor.ingest.headers import DEAD_LETTER_SCHEMA
+    from monitor.records.alarm import ALARM_SCHEMA
+    from monitor.records.control import CONTROL_SCHEMA, KINDS
+    from monitor.records.score import SCORE_SCHEMA
+    from monitor.report.frame import REPORT_SCHEMA
+    from monitor.runtime.installation import commit, extras
+    from monitor.runtime.visible import json_text
+
+    schemas = {"score": SCORE_SCHEMA, "alarm": ALARM_SCHEMA, "dead_letter": DEAD_LETTER_SCHEMA}
+    found = {
+        "version": __version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "schemas": {**schemas, **dict.fromkeys(KINDS, CONTROL_SCHEMA), "report": REPORT_SCHEMA},
+        "extras": extras(),
+    }
+    typer.echo(json_text(found, indent=2))
 
 
 def _serve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_timestamp
@@ -13,6 +13,8 @@ from monitor.kafka.record import KafkaRecord, last_offset
 from monitor.records.base import Headers
 
 ERROR, REDRIVE = "x-error.", "x-redrive."
+#: Of the headers. Letters of before it was written have none, and are of the first one.
+DEAD_LETTER_SCHEMA: Final = "rag.dead-letter/1"
 MOST_MESSAGE_CHARACTERS = 500
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)  # as brokers allow
@@ -68,6 +70,7 @@ def error_headers(
     before = history_of(record)
     origin = before.origin if before else origin_of(record)
     fields = {
+        "schema": DEAD_LETTER_SCHEMA,
         "topic": origin.topic,
         "partition": origin.partition,
         "offset": origin.offset,
@@ -133,10 +136,13 @@ def history_of(record: KafkaRecord) -> FailureHistory | None:
 
 
 def read_dead_letter(record: KafkaRecord) -> DeadLetter | None:
-    """What a record on the dead letter topic says of itself; None when it is no dead letter."""
+    """What a record on the dead letter topic says of itself; None when it is no dead letter.
+
+    One of a newer major schema is none, either: what it says may mean something else here.
+    """
     fields = _texts(record.headers, ERROR)
     history = _history(fields)
-    if history is None:
+    if history is None or not _is_known(fields.get("schema", DEAD_LETTER_SCHEMA)):
         return None
     return DeadLetter(
         history,
@@ -149,6 +155,11 @@ def read_dead_letter(record: KafkaRecord) -> DeadLetter | None:
         value_omitted=_number(fields.get("value_omitted", "")),
         redacted=_number(fields.get("redacted", "")),
     )
+
+
+def _is_known(schema: str) -> bool:
+    """Whether it is this one, or adds to it."""
+    return schema == DEAD_LETTER_SCHEMA or schema.startswith(f"{DEAD_LETTER_SCHEMA}.")
 
 
 def _texts(headers: Headers, prefix: str) -> dict[str, str]:

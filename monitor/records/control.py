@@ -394,6 +394,7 @@ _MODELS: Final[dict[str, type[ControlRecord]]] = {
     CORRECTION: CorrectionRecord,
     FORGOTTEN: ForgottenRecord,
 }
+KINDS: Final = tuple(_MODELS)
 
 
 def kind_of(key: bytes | None) -> str:

@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("core", "dev")
+LOCKS = ("core", "scorer", "dev")
+SCORER = ("audit", "llm", "msk", "otlp", "patterns", "redis", "registry")
 RIVALS = ("benchmarks/ragas", "benchmarks/ragchecker")
 TOOLS = ("tools",)
 # Taken apart, so that this file does not name what it looks for.
@@ -73,7 +74,8 @@ def declared(name: str) -> list[Requirement]:
     """What ``pyproject.toml`` asks for, in the place that a lock belongs to."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]
-    extras = [*optional["audit"], *(optional["dev"] if name == "dev" else [])]
+    held = {"core": ["audit"], "scorer": [*SCORER], "dev": [*SCORER, "dev"]}[name]
+    extras = [line for extra in held for line in optional[extra]]
     return [Requirement(line) for line in [*project["dependencies"], *extras]]
 
 
@@ -128,16 +130,22 @@ def test_locks_satisfy_what_is_declared(name: str) -> None:
         assert all(version in requirement.specifier for version in versions), requirement
 
 
-def test_dev_contains_core() -> None:
+@pytest.mark.parametrize("name", ["core", "scorer"])
+def test_dev_contains_what_runs(name: str) -> None:
     """The tests run with exactly the versions that the monitor is installed with."""
-    core, dev = pins("core"), pins("dev")
-    assert {package: dev.get(package) for package in core} == core
+    smaller, dev = pins(name), pins("dev")
+    assert {package: dev.get(package) for package in smaller} == smaller
+
+
+def test_core_asks_no_model() -> None:
+    """The demo, exporters and pages of audits are installed without litellm and what it needs."""
+    assert not pins("core").keys() & {"litellm", "openai", "stamina", "tiktoken", "tokenizers"}
 
 
 @pytest.mark.parametrize("malicious", ["1.82.7", "1.82.8"])
 def test_malicious_litellm_is_excluded(malicious: str) -> None:
     """The two malicious releases are locked out, and excluded for installs without a lock."""
-    (litellm,) = [each for each in declared("core") if each.name == "litellm"]
+    (litellm,) = [each for each in declared("scorer") if each.name == "litellm"]
     assert malicious not in litellm.specifier
     locked = [pins(name).get("litellm", set()) for name in (*LOCKS, *RIVALS)]
     assert all(Version(malicious) not in versions for versions in locked)

@@ -50,8 +50,8 @@ def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def locked(*, here: bool = False) -> dict[str, str]:
-    """Package → version of ``core.txt``; with ``here`` without those of other platforms."""
-    lines = (ROOT / "requirements" / "core.txt").read_text("utf-8").splitlines()
+    """Package → version of ``scorer.txt``; with ``here`` without those of other platforms."""
+    lines = (ROOT / "requirements" / "scorer.txt").read_text("utf-8").splitlines()
     pins = [Requirement(line.removesuffix("\\").strip()) for line in lines if line[:1].isalnum()]
     return {
         str(canonicalize_name(pin.name)): next(iter(pin.specifier)).version
@@ -118,6 +118,8 @@ def test_the_list_holds_the_lock(tmp_path: Path) -> None:
         assert place["hashes"]
         assert "://" not in place["url"]
     assert "LGPL" in json.dumps(components["python-stdnum"]["licenses"])
+    images = {name: each["properties"][0]["value"] for name, each in components.items()}
+    assert (images["aiokafka"], images["litellm"]) == ("exporter scorer", "scorer")
 
 
 @pytest.mark.usefixtures("tools")
@@ -161,7 +163,8 @@ def test_wrong_usage_is_told() -> None:
 def test_what_has_broken_before_has_an_upper_bound(name: str, past: str) -> None:
     """``pip install`` without a lock takes no version that nobody has tried."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = {each.name: each for each in map(Requirement, project["dependencies"])}
+    lines = [*project["dependencies"], *project["optional-dependencies"]["llm"]]
+    found = {each.name: each for each in map(Requirement, lines)}
     assert past not in found[name].specifier
     assert locked()[canonicalize_name(name)] in found[name].specifier
 

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-import stamina
-
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.allowance import may_ask_again
 from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
@@ -29,7 +27,7 @@ from monitor.judge.llm.abilities import (
     has_patterns,
     response_format,
 )
-from monitor.judge.llm.library import count_tokens, list_price, litellm
+from monitor.judge.llm.library import attempts, count_tokens, list_price, litellm, require_llm
 from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
@@ -77,7 +75,8 @@ class LlmJudge:
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
     ``examples`` are shared by judges of one model: what one learns of it holds for the others.
-    Judges with the same ``provider_gates`` share what their models bear.
+    Judges with the same ``provider_gates`` share what their models bear. Raises
+    ``ConfigurationError`` where the extra ``llm`` is not installed.
     """
 
     def __init__(
@@ -94,6 +93,7 @@ class LlmJudge:
         verifier: NamedPairJudge | None = None,
         examples: ExampleChoice | None = None,
     ) -> None:
+        require_llm()
         self._settings = settings
         self._verifier = verifier or verifier_of(settings)
         self._listen = listen
@@ -272,7 +272,7 @@ class LlmClient:
         tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
         waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
         spent = Usage()  # an answer that breaks off with an error has its price, too
-        async for attempt in stamina.retry_context(waits, attempts=retries + 1, timeout=limit_s):
+        async for attempt in attempts(waits, retries + 1, limit_s):
             with attempt:
                 route = await self.prepare()
                 try:

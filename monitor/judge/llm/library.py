@@ -1,5 +1,7 @@
 """The one door to litellm: imported late, since that takes seconds, and kept in its place.
 
+It comes with an extra, as does stamina: what asks no model runs without both.
+
 It takes settings from nowhere but here and the environment that this process was given: no
 ``.env``, of this folder or any above it, no list from the network. Nobody is told of what it does.
 And it goes where it is sent: an answer that redirects is an error, for what it would take along,
@@ -10,14 +12,18 @@ from __future__ import annotations
 
 import gc
 import importlib
+import importlib.util
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import stamina
+from monitor.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import stamina
 
 _ENVIRONMENT: Final = {
     # Else it reads the first .env above its own folder: a key, and the address it is sent to.
@@ -29,9 +35,31 @@ _ENVIRONMENT: Final = {
 }
 
 
+def require_llm() -> None:
+    """Raises ``ConfigurationError`` where the extra is missing; quick, as nothing is imported."""
+    needed = ("litellm", "stamina")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"judge.kind: llm needs {' and '.join(missing)}, which this installation leaves out; "
+            "pip install 'rag-monitor[llm]'"
+        )
+
+
+def attempts(
+    on: Callable[[Exception], bool | float], most: int, limit_s: float | None
+) -> AsyncIterator[stamina.Attempt]:
+    """One attempt after the other, as long as ``on`` says so: stamina's, imported late, too."""
+    import stamina
+
+    return stamina.retry_context(on, attempts=most, timeout=limit_s).__aiter__()
+
+
 @cache
 def litellm() -> Any:
     """The library, made quiet: no banners, and no traffic in logs."""
+    import stamina
+
     os.environ.update(_ENVIRONMENT)
     with _uncollected():
         import litellm

@@ -7,6 +7,7 @@ import json
 import socket
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -210,12 +211,19 @@ def test_a_command_that_is_done_ends_with_nothing() -> None:
 
 
 def test_version() -> None:
-    """The installed version, plain or as JSON."""
+    """The installed version; as JSON with what it writes, and what it was built of."""
     plain = rag_monitor("version")
     assert (plain.returncode, plain.stdout) == (0, version("rag-monitor") + "\n")
-    assert json.loads(rag_monitor("version", "--json").stdout) == {
-        "version": version("rag-monitor")
+    found = json.loads(rag_monitor("version", "--json").stdout)
+    assert (found["version"], found["python"]) == (version("rag-monitor"), python_version())
+    kinds = {"baseline", "day", "calibration", "pause", "burst", "correction", "forgotten"}
+    assert found["schemas"] == {
+        **{name: f"rag.{name}/1" for name in ("score", "alarm", "report")},
+        **dict.fromkeys(kinds, "rag.control/1"),
+        "dead_letter": "rag.dead-letter/1",
     }
+    assert found["extras"]["llm"] is True
+    assert found["extras"].keys() & {"dev", "bench"} == set()
 
 
 def test_help_lists_the_commands() -> None:

@@ -39,6 +39,7 @@ def test_the_original_headers_come_first() -> None:
 def test_the_error_headers_say_where_what_and_when() -> None:
     """Enough to find the record, to group by cause and to send it again."""
     assert dict(headers_of("response: found nothing, expected a value")[len(ORIGINAL) :]) == {
+        "x-error.schema": b"rag.dead-letter/1",
         "x-error.topic": b"rag.interactions.v1",
         "x-error.partition": b"3",
         "x-error.offset": b"42",
@@ -51,6 +52,24 @@ def test_the_error_headers_say_where_what_and_when() -> None:
         "x-error.version": b"0.1.0",
         "x-error.first_failed_at": b"2026-11-20T12:00:00+00:00",
     }
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_read"),
+    [
+        (None, True),
+        (b"rag.dead-letter/1", True),
+        (b"rag.dead-letter/1.3", True),
+        (b"rag.dead-letter/2", False),
+        (b"rag.dead-letter/10", False),
+    ],
+)
+def test_a_letter_of_a_newer_schema_is_left_alone(schema: bytes | None, is_read: bool) -> None:
+    """Its headers may mean something else; those of before there was a schema are read."""
+    letter = dead_letter()
+    headers = [header for header in letter.headers if header[0] != "x-error.schema"]
+    headers += [] if schema is None else [("x-error.schema", schema)]
+    assert (read_dead_letter(letter._replace(headers=tuple(headers))) is not None) == is_read
 
 
 def test_a_long_message_is_cut() -> None:
@@ -73,7 +92,7 @@ def test_a_second_failure_counts_on_and_keeps_the_first_place() -> None:
     again = Record(partition=1, offset=900, timestamp=1_795_180_000_000, headers=tuple(back))
     second = headers_of("still wrong", again)
     assert second[: len(ORIGINAL)] == ORIGINAL
-    assert len({key for key, _ in second[len(ORIGINAL) :]}) == len(second) - len(ORIGINAL) == 11
+    assert len({key for key, _ in second[len(ORIGINAL) :]}) == len(second) - len(ORIGINAL) == 12
     said = dict(second)
     assert said["x-error.attempts"] == b"2"
     assert said["x-error.first_failed_at"] == b"2026-11-20T12:00:00+00:00"
@@ -87,7 +106,7 @@ def test_a_letter_copied_back_by_another_tool_counts_on_too() -> None:
     copied = dead_letter(attempts=2)._replace(topic="rag.interactions.v1", offset=900)
     second = headers_of("still wrong", copied)
     assert dict(second)["x-error.attempts"] == b"3"
-    assert len(second) == len(ORIGINAL) + 11
+    assert len(second) == len(ORIGINAL) + 12
 
 
 @pytest.mark.parametrize(
@@ -114,7 +133,7 @@ def test_headers_that_somebody_made_up_are_no_history(key: str, value: bytes | N
     assert history_of(record) is None
     second = headers_of("wrong", record)
     assert dict(second)["x-error.attempts"] == b"1"
-    assert len(second) == len(ORIGINAL) + 11
+    assert len(second) == len(ORIGINAL) + 12
 
 
 def test_a_record_without_our_headers_is_no_letter() -> None:
