@@ -52,6 +52,24 @@ def topic_formats(settings: Settings, health: Health | None = None) -> TopicForm
     )
 
 
+def file_format(settings: Settings, topic: str | None = None) -> LogFormat:
+    """That of the rows of a file: of ``topic``, or the short form where none is named.
+
+    What a schema registry decodes on a topic is JSON in a file. Raises ``ConfigurationError`` for
+    spans, of which a row is only a part of an interaction.
+    """
+    ingest = settings.ingest
+    found = next((each for each in ingest.sources if each.topic == topic), None)
+    path = "ingest" if found is None else f"ingest.sources.{ingest.sources.index(found)}"
+    name, mapping = (found or ingest).format, (found or ingest).mapping
+    if name in SPAN_FORMATS:
+        raise ConfigurationError(
+            f"{path}.format: found {name}: a row of a file is one interaction, and spans are parts "
+            "of one; set native or json"
+        )
+    return log_format("json" if name == "registry" else name, mapping, f"{path}.mapping")
+
+
 def registry_schemas(settings: Settings, health: Health | None) -> SchemaStore | None:
     """Those of ``ingest.registry``; None where none is set."""
     registry = settings.ingest.registry
@@ -114,9 +132,14 @@ def _record_mapping(mapping: LogMapping, path: str) -> RecordMapping:
 
 
 def _passage_places(mapping: PassageMapping, path: str) -> PassagePlaces:
-    inner = ("text", "id", "score", "relevant")
-    places = {name: _place_if(getattr(mapping, name), path) for name in inner}
-    return PassagePlaces(_place(mapping.from_, path), **places)
+    place = partial(_place_if, path=path)
+    return PassagePlaces(
+        _place(mapping.from_, path),
+        text=place(mapping.text),
+        id=place(mapping.id),
+        score=place(mapping.score),
+        relevant=place(mapping.relevant),
+    )
 
 
 def _place_if(text: str | None, path: str) -> Place | None:

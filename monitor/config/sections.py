@@ -30,6 +30,7 @@ from monitor.config.base import (
     items,
     seconds,
 )
+from monitor.config.evaluating import EvaluateSettings
 from monitor.config.judging import JudgeSettings, Sampling
 from monitor.config.limits import BudgetSettings, LimitSettings
 from monitor.config.mapping import FittingMapping, LogFormatName, LogSource, with_topics_of_sources
@@ -296,6 +297,7 @@ class Settings(Section):
     drift: Drift = Drift()
     alerts: Alerts = Alerts()
     audit: Audit = Audit()
+    evaluate: EvaluateSettings = EvaluateSettings()
     http: Http = Http()
     log: Log = Log()
     applications: Annotated[tuple[Application, ...], BeforeValidator(items)] = Field(

@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,11 +58,20 @@ class RowHash:
         return self._hash.hexdigest()
 
 
-def judge_mark(settings: Settings, redaction: str) -> str:
-    """The configured judges, named and fingerprinted; ``redaction`` is the tag of its rules."""
+def judge_mark(settings: Settings, redaction: str, reading: Sequence[str] = ()) -> str:
+    """The configured judges, named and fingerprinted; ``redaction`` is the tag of its rules.
+
+    ``reading`` says how rows are read, where that is not the usual way.
+    """
     wholes = [settings.base, *settings.effective]
     rules = [entry.model_dump(mode="json") for entry in settings.applications]
-    parts = [redaction, [_verdicts_of(whole) for whole in wholes], [_matching(r) for r in rules]]
+    parts: list[Any] = [
+        redaction,
+        [_verdicts_of(whole) for whole in wholes],
+        [_matching(r) for r in rules],
+    ]
+    if reading:
+        parts.append(list(reading))
     whole = json.dumps(parts, sort_keys=True, default=str)
     digest = hashlib.blake2b(whole.encode(), digest_size=4).hexdigest()
     return f"{judge_name(settings.judge)} [{digest}]"

@@ -2,9 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from typing import Final
 
+from monitor.errors import ConfigurationError
 from monitor.records import Interaction, Passage
+
+#: Id of the passage that is all of a context.
+WHOLE_CONTEXT: Final = "whole-context"
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+
+
+def noise_texts(text: str, name: str) -> list[str]:
+    """The passages of a file: a JSON list, JSON lines, or paragraphs with blank lines between.
+
+    In JSON a passage is a text, or an object with ``text``. Raises ``ConfigurationError``.
+
+    >>> noise_texts('[{"text": "Rome."}, "Madrid."]', "noise.json")
+    ['Rome.', 'Madrid.']
+    """
+    try:
+        if text.lstrip().startswith("["):
+            found = json.loads(text)
+        elif name.endswith((".jsonl", ".ndjson")):
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            found = [each.strip() for each in _PARAGRAPHS.split(text)]
+    except ValueError as error:
+        raise ConfigurationError(f"--noise-context {name}: is no JSON: {error}") from None
+    chosen = []
+    for number, each in enumerate(found, 1):
+        passage = each.get("text") if isinstance(each, dict) else each
+        if not isinstance(passage, str):
+            raise ConfigurationError(
+                f"--noise-context {name}: passage {number}: expected a text, or an object with text"
+            )
+        if passage.strip():
+            chosen.append(passage)
+    if not chosen:
+        raise ConfigurationError(f"--noise-context {name}: is empty: there is no passage in it")
+    return chosen
 
 
 def noise_passages(texts: Sequence[str]) -> tuple[Passage, ...]:
@@ -33,4 +72,13 @@ def as_one_passage(text: str) -> Passage:
     >>> as_one_passage("Paris is the capital of France.").relevant
     True
     """
-    return Passage(text=text, relevant=True)
+    return Passage(id=WHOLE_CONTEXT, text=text, relevant=True)
+
+
+def is_one_passage(passages: Sequence[Passage]) -> bool:
+    """Whether the context was a single text.
+
+    >>> is_one_passage([as_one_passage("Paris.")]), is_one_passage([Passage(text="Paris.")])
+    (True, False)
+    """
+    return len(passages) == 1 and passages[0].id == WHOLE_CONTEXT

@@ -22,10 +22,28 @@ STDIN_NAME: Final = "stdin"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
-#: Fields of CSV that hold more than one text; and those that are missing where they are empty.
-_NESTED: Final = frozenset({"retrieved_contexts", "attributes"})
-_OPTIONAL: Final = frozenset({"interaction_id", "timestamp", "application", "reference"})
 _LARGEST_CELL: Final = 2**31 - 1
+
+
+class CsvColumns(NamedTuple):
+    """What the cells of CSV mean, by the names of their columns.
+
+    Those of ``passages`` and ``objects`` hold more than one text. An empty one of ``optional`` is
+    missing. A number in ``times`` is one. ``keeps_text``: passages that are one text stay one, and
+    do not become a list.
+    """
+
+    passages: frozenset[str] = frozenset({"retrieved_contexts"})
+    objects: frozenset[str] = frozenset({"attributes"})
+    optional: frozenset[str] = frozenset(
+        {"interaction_id", "timestamp", "application", "reference"}
+    )
+    times: frozenset[str] = frozenset({"timestamp"})
+    keeps_text: bool = False
+
+
+#: Columns with the native names.
+NATIVE_COLUMNS: Final = CsvColumns()
 
 
 class InputRow(NamedTuple):
@@ -37,15 +55,17 @@ class InputRow(NamedTuple):
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[Iterator[InputRow]]:
+def opened(file: Path, columns: CsvColumns = NATIVE_COLUMNS) -> Iterator[Iterator[InputRow]]:
     """The rows of a file, or of standard input (``-``), one after the other; blank ones are none.
+
+    ``columns`` says what the cells of CSV mean.
 
     Raises ``ConfigurationError`` that names the file: where it is empty, damaged, or needs a
     package that is not there. An ``OSError`` of opening it goes through.
     """
     name = STDIN_NAME if str(file) == STDIN else str(file)
     with _stream(file) as stream:
-        yield _named(name, stream, file)
+        yield _named(name, stream, file, columns)
 
 
 @contextmanager
@@ -74,10 +94,12 @@ def _some(rows: Iterator[InputRow]) -> Iterator[InputRow]:
         raise ConfigurationError("is empty: there is no interaction in it")
 
 
-def _named(name: str, stream: io.BufferedReader, file: Path) -> Iterator[InputRow]:
+def _named(
+    name: str, stream: io.BufferedReader, file: Path, columns: CsvColumns
+) -> Iterator[InputRow]:
     """The rows; what is wrong with the input names it."""
     try:
-        yield from _some(_rows(stream, file))
+        yield from _some(_rows(stream, file, columns))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ConfigurationError(f"{name}: its gzip data are damaged: {error}") from error
     except UnicodeDecodeError as error:
@@ -91,14 +113,14 @@ def _named(name: str, stream: io.BufferedReader, file: Path) -> Iterator[InputRo
         raise ConfigurationError(f"{name}: {error}") from error
 
 
-def _rows(stream: io.BufferedReader, file: Path) -> Iterator[InputRow]:
+def _rows(stream: io.BufferedReader, file: Path, columns: CsvColumns) -> Iterator[InputRow]:
     """By what it begins with, and by its name where that does not tell."""
     head = stream.peek(8192)
     suffixes = [each.lower() for each in file.suffixes]
     if head.startswith(_PARQUET) or ".parquet" in suffixes:
         return _of_parquet(stream)
     if ".csv" in suffixes or ".tsv" in suffixes:
-        return _of_csv(stream, "\t" if ".tsv" in suffixes else ",")
+        return _of_csv(stream, "\t" if ".tsv" in suffixes else ",", columns)
     if head.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
         return _of_list(stream)
     return _of_lines(stream)
@@ -121,27 +143,27 @@ def _of_list(stream: io.BufferedReader) -> Iterator[InputRow]:
         yield InputRow(number, "item", _json(item))
 
 
-def _of_csv(stream: io.BufferedReader, delimiter: str) -> Iterator[InputRow]:
+def _of_csv(stream: io.BufferedReader, delimiter: str, columns: CsvColumns) -> Iterator[InputRow]:
     csv.field_size_limit(_LARGEST_CELL)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), 1):
-            cells = {name: _cell(name, cell) for name, cell in row.items() if name is not None}
+            cells = {name: _cell(name, cell, columns) for name, cell in row.items() if name}
             yield InputRow(number, "row", _json({k: v for k, v in cells.items() if v is not None}))
     finally:
         text.detach()
 
 
-def _cell(name: str, cell: str | None) -> Any:
+def _cell(name: str, cell: str | None, columns: CsvColumns) -> Any:
     """What a cell means: lists and objects as JSON or as Python writes them, times as numbers."""
-    if cell is None or (not cell.strip() and name in _OPTIONAL):
+    if cell is None or (not cell.strip() and name in columns.optional):
         return None
-    if name == "timestamp":
+    if name in columns.times:
         return _number(cell)
-    if name not in _NESTED:
+    if name not in columns.passages | columns.objects:
         return cell
     if not cell.strip():
-        return [] if name == "retrieved_contexts" else {}
+        return [] if name in columns.passages else {}
     for read in (json.loads, ast.literal_eval):
         try:
             found = read(cell)
@@ -149,7 +171,7 @@ def _cell(name: str, cell: str | None) -> Any:
             continue
         if isinstance(found, list | dict):
             return found
-    return [cell] if name == "retrieved_contexts" else cell
+    return [cell] if name in columns.passages and not columns.keeps_text else cell
 
 
 def _number(cell: str) -> int | float | str:

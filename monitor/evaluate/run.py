@@ -7,22 +7,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
 from monitor.app.caches import Caches
-from monitor.app.policies import build_judges, build_redactor, traffic
+from monitor.app.policies import build_judges, traffic
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.evaluate.checkpoint import RowHash
+from monitor.evaluate.reading import ReadRow, RowDecoder
 from monitor.evaluate.rows import InputRow
 from monitor.evaluate.summary import Summary
-from monitor.ingest.formats import native
-from monitor.ingest.redaction.redactor import Redactor
-from monitor.kafka.record import weight
-from monitor.records import Interaction, Reason, RunMark, ScoreRecord, Source
+from monitor.records import RunMark, ScoreRecord
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import Judgeable, JudgeRun, all_redacted
@@ -51,12 +49,11 @@ class Resumes(Protocol):
 class EvaluationJob:
     """What is to be judged, and where records and complaints go.
 
-    ``name`` stands for the topic and a row's number, from 0, for the offset. ``judge`` is the mark
-    of the configured judges, None where the records go to no file. ``summary`` counts; those that
-    are there already have been added.
+    ``judge`` is the mark of the configured judges, None where the records go to no file.
+    ``summary`` counts; those that are there already have been added.
     """
 
-    name: str
+    decoder: RowDecoder
     rows: Iterable[InputRow]
     out: Resumes
     rejected: Callable[[str], object]
@@ -89,8 +86,6 @@ async def evaluate(
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
         begun = _BegunRuns(traffic(settings, configured_judges), clock)
-        redactor, most = build_redactor(settings, telemetry), settings.ingest.max_record_bytes
-        reader = _RowReader(job, redactor, int(clock() * 1000), most)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
         rows_in_order = _InOrder(begun, job, ahead)
@@ -99,7 +94,7 @@ async def evaluate(
                 drained = _drained(stop, limit, settings.ingest.drain_s, rows_in_order.leave)
                 waiting = asyncio.create_task(drained)
                 try:
-                    await rows_in_order.run(reader, stop)
+                    await rows_in_order.run(_RowReader(job), stop)
                 finally:
                     waiting.cancel()
 
@@ -146,11 +141,11 @@ class _InOrder:
         summary = self.job.summary
         try:
             async with asyncio.TaskGroup() as group:
-                for number, interaction, mark in reader.interactions():
+                for number, row, mark in reader.interactions():
                     if stop.is_set():
                         summary.stopped_before = number
                         break
-                    run, record = self.begun.record(interaction, mark)
+                    run, record = self.begun.record(row, mark)
                     task = group.create_task(record)
                     self.under_way.append(_RowUnderWay(number, run, task))
                     while len(self.under_way) >= self.ahead or self._oldest_is_done():
@@ -191,10 +186,13 @@ class _BegunRuns:
         self._traffic, self._clock = chosen, clock
 
     def record(
-        self, interaction: Interaction, mark: RunMark | None
+        self, row: ReadRow, mark: RunMark | None
     ) -> tuple[JudgeRun | None, Coroutine[Any, Any, ScoreRecord]]:
         """The run of its judgement, and its record to be."""
+        interaction = row.interaction
         policy = self._traffic.policy(interaction)
+        if row.labels_win:
+            policy = replace(policy, labels_win=True)
         made = partial(
             score_records.build,
             interaction,
@@ -222,54 +220,40 @@ class _BegunRuns:
 
 @dataclass(slots=True)
 class _RowReader:
-    """Rows in, interactions out, as redacted as live traffic is; ``began_ms`` is epoch time."""
+    """Rows in, interactions out."""
 
     job: EvaluationJob
-    redactor: Redactor
-    began_ms: int
-    most_bytes: int
 
-    def interactions(self) -> Iterator[tuple[int, Interaction, RunMark | None]]:
+    def interactions(self) -> Iterator[tuple[int, ReadRow, RunMark | None]]:
         """Those without a record, each with the number of its row, from 1, and its mark."""
-        job, so_far = self.job, RowHash()
+        job, so_far, name = self.job, RowHash(), self.job.decoder.name
         seen = 0
         for row in job.rows:
             if seen < job.out.after < row.number:  # the row of the last record is not there
-                job.out.require(so_far.value, job.name)
+                job.out.require(so_far.value, name)
             so_far.add(row.value)
             seen = row.number
             if row.number == job.out.after:
-                job.out.require(so_far.value, job.name)
-            interaction = self._interaction(row)
-            if interaction is not None and row.number > job.out.after:
+                job.out.require(so_far.value, name)
+            found = self._read(row)
+            if found is not None and row.number > job.out.after:
                 mark = None
                 if job.judge is not None:
                     mark = RunMark(judge=job.judge, rows=so_far.value)
-                yield row.number, interaction, mark
+                yield row.number, found, mark
         if seen < job.out.after:
-            job.out.require(so_far.value, job.name)
+            job.out.require(so_far.value, name)
 
-    def _interaction(self, row: InputRow) -> Interaction | None:
+    def _read(self, row: InputRow) -> ReadRow | None:
         """None for a row that is none, which is told."""
-        source = Source(topic=self.job.name, partition=0, offset=row.number - 1)
         summary = self.job.summary
         try:
-            if weight(row.value) > self.most_bytes:
-                raise _too_long(weight(row.value), self.most_bytes)
-            found = native.decode(row.value, source, self.began_ms, of_file=True)
-            interaction = self.redactor.interaction(found.interaction)
+            found = self.job.decoder.read(row)
         except MessageRejected as error:
             summary.rejected += 1
-            self.job.rejected(f"{row.unit} {row.number}: {self.redactor.message(error)}")
+            self.job.rejected(str(error))
             return None
         if found.timestamp_replaced is not None:
             summary.replaced[found.timestamp_replaced] += 1
-        return interaction
-
-
-def _too_long(size: int, most: int) -> MessageRejected:
-    return MessageRejected(
-        f"{size} bytes, with 24 for each comma, more than ingest.max_record_bytes ({most})",
-        stage="decode",
-        cause=Reason.UNREADABLE,
-    )
+        summary.one_texts += found.is_one_text
+        return found

@@ -3,153 +3,170 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import NamedTuple
 
 from monitor.app.policies import redaction_rules
 from monitor.config import Settings
 from monitor.errors import ConfigurationError
-from monitor.evaluate.checkpoint import checkpoint, judge_mark, judge_name, resumed
-from monitor.evaluate.rows import STDIN, STDIN_NAME, opened
-from monitor.evaluate.run import EvaluationJob, Resumes, evaluate
-from monitor.evaluate.summary import Summary, progress_line
-from monitor.ingest.redaction.redactor import OFF
+from monitor.evaluate.checkpoint import judge_name
+from monitor.evaluate.drawing import drawn
+from monitor.evaluate.noise import noise_passages
+from monitor.evaluate.price import MOST_PRICED, foreseen
+from monitor.evaluate.reading import RowDecoder, RowFormat, row_format
+from monitor.evaluate.rows import STDIN, STDIN_NAME, CsvColumns, InputRow, opened
+from monitor.evaluate.run import EvaluationJob, evaluate
+from monitor.evaluate.sinks import FileSink, sink
+from monitor.evaluate.summary import Summary
+from monitor.evaluate.voice import Voice, shown
+from monitor.ingest.redaction.redactor import Redactor
 from monitor.runtime.shutdown import ended, stop_on_signals
 from monitor.telemetry import ScorerTelemetry, new_registry
 
-#: Rows that are no interactions are named one by one up to here.
-MOST_NAMED: Final = 20
-#: Seconds between two looks at how far it is: on a terminal, where one replaces the other, and not.
-SHOWN_EVERY_S, LOGGED_EVERY_S = 1.0, 10.0
 
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is evaluated.
 
-class Voice:
-    """Where people are told: lines, and on a terminal how far it is in the line below them."""
+    ``out`` None: records go to standard output, or nowhere where ``is_quiet``. ``topic``: whose
+    format its rows have. ``noise`` is appended to each row. ``sample`` is how many rows, by which
+    seed. ``yes``: whatever it costs.
+    """
 
-    def __init__(self, say: Callable[[str], None], *, is_terminal: bool) -> None:
-        self._say, self.is_terminal = say, is_terminal
-        self._named = 0
-
-    def line(self, text: str) -> None:
-        """A line that stays."""
-        self.clear()
-        self._say(text)
-
-    def rejected(self, text: str) -> None:
-        """One of those that are named up to a number."""
-        self._named += 1
-        if self._named <= MOST_NAMED:
-            self.line(text)
-
-    def progress(self, text: str) -> None:
-        """How far it is."""
-        if not self.is_terminal:
-            self._say(text)
-            return
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the progress away."""
-        if self.is_terminal:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+    out: Path | None = None
+    overwrite: bool = False
+    is_quiet: bool = False
+    topic: str | None = None
+    noise: Sequence[str] = ()
+    sample: tuple[int, int] | None = None
+    yes: bool = False
 
 
 async def evaluate_file(
-    settings: Settings, file: Path, out: Path | None, voice: Voice, *, overwrite: bool
-) -> Summary:
-    """Judge a file, or standard input, to ``out`` or to standard output.
+    settings: Settings, file: Path, options: FileOptions, voice: Voice, summary: Summary
+) -> None:
+    """Judge a file, or standard input, to ``out`` or to standard output; ``summary`` counts.
 
     Raises ``ConfigurationError`` for files that cannot be read or written, or do not go together:
     before anything is judged, unless standard input is damaged further down.
     """
-    stop, summary = asyncio.Event(), Summary()
-    stop_on_signals(stop)
-    name = STDIN_NAME if str(file) == STDIN else file.name
-    with _named(file, out), opened(file) as rows:
-        of = _counted(file)
-        with _sink(settings, file, out, summary, overwrite=overwrite) as (sink, mark):
+    out = options.out
+    formed = row_format(settings, options.topic)
+    decoder = _decoder(settings, STDIN_NAME if str(file) == STDIN else file.name, formed, options)
+    with _named(file, out), opened(file, formed.columns) as rows:
+        counted = _counted(file, formed.columns, options)
+        with _sink(settings, file, options, summary) as found:
             voice.line(f"judge: {judge_name(settings.judge)}")
             if summary.resumed:
                 voice.line(f"{out}: {summary.resumed} records are there; it goes on behind them")
             job = EvaluationJob(
-                name, rows, sink, lambda said: voice.rejected(f"{name}: {said}"), summary, mark
+                decoder,
+                rows if options.sample is None else drawn(rows, *options.sample),
+                found.records,
+                lambda said: voice.rejected(f"{decoder.name}: {said}"),
+                summary,
+                found.mark,
             )
-            showing = asyncio.create_task(_shown(summary, of, voice))
-            try:
-                await evaluate(settings, ScorerTelemetry(new_registry()), job, stop)
-            finally:
-                await ended(showing)
+            if counted is not None:
+                after = found.records.after
+                some = [row for row in counted.some if row.number > after]
+                left = max(0, counted.rows - summary.resumed)
+                await agreed(settings, decoder, some, left, voice, yes=options.yes)
+            await judged(settings, job, None if counted is None else counted.rows, voice)
+
+
+async def agreed(
+    settings: Settings,
+    decoder: RowDecoder,
+    some: Sequence[InputRow],
+    rows: int,
+    voice: Voice,
+    *,
+    yes: bool,
+) -> None:
+    """Say what ``rows`` rows cost, by ``some`` of them; ``ConfigurationError`` where that is no."""
+    cost = await foreseen(settings, decoder, some, rows) if some else None
+    if cost is not None:
+        voice.agree(cost, settings.evaluate.confirm_usd, yes=yes)
+
+
+async def judged(settings: Settings, job: EvaluationJob, of: int | None, voice: Voice) -> None:
+    """Judge a job of so many rows, and say how far it is; signals end it in order."""
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    showing = asyncio.create_task(shown(job.summary, of, voice))
+    try:
+        await evaluate(settings, ScorerTelemetry(new_registry()), job, stop)
+    finally:
+        await ended(showing)
     voice.clear()
-    return summary
 
 
-def _counted(file: Path) -> int | None:
-    """How many rows there are; so that whatever is wrong with them is told before one is judged.
+def _decoder(settings: Settings, name: str, formed: RowFormat, options: FileOptions) -> RowDecoder:
+    redactor = Redactor(redaction_rules(settings))
+    return RowDecoder(
+        name,
+        formed.decoder,
+        redactor,
+        int(time.time() * 1000),
+        settings.ingest.max_record_bytes,
+        noise_passages([redactor.text(text) for text in options.noise]),
+    )
+
+
+class _RowCount(NamedTuple):
+    """How many rows are to be judged, and some of them, from all over the file."""
+
+    rows: int
+    some: Sequence[InputRow]
+
+
+def _counted(file: Path, columns: CsvColumns, options: FileOptions) -> _RowCount | None:
+    """So that whatever is wrong with the file is told before a row is judged.
 
     None for standard input, which can be read only once.
     """
     if str(file) == STDIN:
         return None
-    with opened(file) as rows:
-        return sum(1 for _ in rows)
+    number = 0
+
+    def counting(rows: Iterator[InputRow]) -> Iterator[InputRow]:
+        nonlocal number
+        for row in rows:
+            number += 1
+            yield row
+
+    with opened(file, columns) as rows:
+        if options.sample is not None:
+            chosen = drawn(rows, *options.sample)
+            return _RowCount(len(chosen), drawn(chosen, MOST_PRICED, 0))
+        some = drawn(counting(rows), MOST_PRICED, 0)
+    return _RowCount(number, some)
 
 
 @contextmanager
 def _sink(
-    settings: Settings, file: Path, out: Path | None, summary: Summary, *, overwrite: bool
-) -> Iterator[tuple[Resumes, str | None]]:
+    settings: Settings, file: Path, options: FileOptions, summary: Summary
+) -> Iterator[FileSink]:
     """Where records go, and the mark that they carry; those that are there are in the summary."""
-    if out is None:
-        yield _StandardOutput(), None
-        _flushed()
-        return
-    if out.exists() and str(file) != STDIN and out.samefile(file):
+    out = options.out
+    if out is not None and out.exists() and str(file) != STDIN and out.samefile(file):
         raise ConfigurationError(f"--out {out}: it would overwrite the interactions")
-    rules = redaction_rules(settings)
-    mark = judge_mark(settings, rules.tag if rules else OFF)
-    with checkpoint(out, overwrite=overwrite) as found:
-        for record in resumed(found, mark):
-            summary.add(record, resumed=True)
-        yield found, mark
+    mapped = [] if settings.ingest.format == "native" and not options.topic else [_shape(settings)]
+    reading = [*mapped, options.topic or "", *options.noise] if mapped or options.noise else []
+    quiet = options.is_quiet
+    with sink(
+        settings, out, reading, summary, overwrite=options.overwrite, is_quiet=quiet
+    ) as found:
+        yield found
 
 
-class _StandardOutput:
-    """Records go to whoever reads them."""
-
-    after = 0
-
-    def require(self, rows: str, name: str) -> None:
-        """Nothing is there."""
-
-    def write(self, line: bytes) -> None:
-        """Write one line."""
-        sys.stdout.buffer.write(line)
-
-
-def _flushed() -> None:
-    """Also where nobody reads any more, as behind ``| head``: that is an end like another."""
-    try:
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # What is left in the buffer would fail again, and be told, when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-async def _shown(summary: Summary, of: int | None, voice: Voice) -> None:
-    """Say how far it is, for ever."""
-    began, every_s = time.monotonic(), SHOWN_EVERY_S if voice.is_terminal else LOGGED_EVERY_S
-    while True:
-        await asyncio.sleep(every_s)
-        rate = (summary.records - summary.resumed) / (time.monotonic() - began)
-        done = summary.records + summary.rejected
-        voice.progress(progress_line(done, of, rate, summary.usage.usd))
+def _shape(settings: Settings) -> str:
+    return settings.ingest.model_dump_json(include={"format", "mapping", "sources"})
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from monitor.evaluate.column import ColumnStatistics, described
+from monitor.evaluate.thresholds import RowThresholds
 from monitor.ingest.event_time import Replaced
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord, Usage
@@ -24,8 +27,28 @@ class MetricSums:
     """One metric over the records of an application and judge; ``missing`` is by reason."""
 
     sums: Sums = ZERO
-    valued: int = 0
+    scores: array[float] = field(default_factory=lambda: array("d"))
     missing: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def valued(self) -> int:
+        """How many records have a value."""
+        return len(self.scores)
+
+    def statistics(self) -> ColumnStatistics | None:
+        """Of the values; None without one."""
+        return described(self.scores)
+
+    def interval(self, higher_is_better: bool | None) -> tuple[float, float] | None:
+        """The 95 % interval of the mean; None without a value."""
+        found = estimate(self.sums, self.sums, higher_is_better)
+        if found.lower is None or found.upper is None:
+            return None
+        return found.lower, found.upper
+
+
+#: By application and the label of the judge; then by metric.
+MetricGroups = dict[tuple[str, str], dict[str, MetricSums]]
 
 
 @dataclass(slots=True)
@@ -33,7 +56,8 @@ class Summary:
     """What became of a file; the number of the row, from 1, before which it was told to stop.
 
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
-    ``replaced`` counts the times that were not the log's own, by reason.
+    ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
+    this run whose context is one text. ``thresholds`` are those of single rows; None: not held.
     """
 
     records: int = 0
@@ -45,6 +69,8 @@ class Summary:
     stopped_before: int | None = None
     failed: Counter[str] = field(default_factory=Counter)
     replaced: Counter[Replaced] = field(default_factory=Counter)
+    one_texts: int = 0
+    thresholds: RowThresholds | None = None
     metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(MetricSums))
     )
@@ -61,6 +87,29 @@ class Summary:
         elif record.outcome is Outcome.SCORED or record.usage.calls:
             self.answered += 1
         self._score(record)
+        if self.thresholds is not None:
+            self.thresholds.add(record)
+
+    def groups(self) -> MetricGroups:
+        """The metrics by application and judge, in order.
+
+        What nobody judged counts beside what most of its application was judged by.
+        """
+        found = {pair: dict(metrics) for pair, metrics in self.metrics.items() if pair[1]}
+        for (application, judge), metrics in self.metrics.items():
+            if judge != _NOBODY:
+                continue
+            beside = [pair for pair in found if pair[0] == application]
+            if not beside:
+                found[application, judge] = dict(metrics)
+                continue
+            pair = max(beside, key=lambda pair: sum(each.valued for each in found[pair].values()))
+            for name, sums in metrics.items():
+                found[pair][name] = _sum(found[pair].get(name, MetricSums()), sums)
+        return {
+            pair: {name: found[pair][name] for name in CATALOGUE if name in found[pair]}
+            for pair in sorted(found)
+        }
 
     def _score(self, record: ScoreRecord) -> None:
         # Which version of a model judges is known from its replies only.
@@ -71,9 +120,11 @@ class Summary:
             score = record.scores.get(name)
             if isinstance(score, float):
                 if name in CATALOGUE:
-                    _add(found[name], as_worse(score, CATALOGUE[name].higher_is_better), "")
+                    _add(found[name], as_worse(score, CATALOGUE[name].higher_is_better))
+                    found[name].scores.append(score)
             elif is_failed:
-                _add(found[name], None, str(record.reason))
+                _add(found[name], None)
+                found[name].missing[str(record.reason)] += 1
             elif score is not None:
                 found[name].missing[score.unscored] += 1
 
@@ -86,60 +137,52 @@ class Summary:
         return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
 
 
-def _add(found: MetricSums, value_as_worse: float | None, reason: str) -> None:
+def _add(found: MetricSums, value_as_worse: float | None) -> None:
     failed = value_as_worse is None
     one = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=value_as_worse, failed=failed)
     found.sums = found.sums.plus(one)
-    if failed:
-        found.missing[reason] += 1
-    else:
-        found.valued += 1
-
-
-def table(summary: Summary) -> Iterator[str]:
-    """For each application and judge a row a metric: mean, interval, n, and what has no value."""
-    metrics = _with_nobodys(summary)
-    pairs = sorted(metrics)
-    for application, judge in pairs[:MOST_TABLES]:
-        yield f"{application}, judged by {judge or 'nobody'}"
-        yield f"  {'metric':30} {'mean':>6}  {'95 % interval':15} {'n':>6}  no value"
-        found = metrics[application, judge]
-        for name, metric in CATALOGUE.items():
-            if name in found:
-                yield _row(name, found[name], metric.higher_is_better)
-    if len(pairs) > MOST_TABLES:
-        yield f"and {len(pairs) - MOST_TABLES} more applications or judges"
-
-
-def _with_nobodys(summary: Summary) -> dict[tuple[str, str], dict[str, MetricSums]]:
-    """What nobody judged counts beside what most of its application was judged by."""
-    found = {pair: dict(metrics) for pair, metrics in summary.metrics.items() if pair[1]}
-    for (application, judge), metrics in summary.metrics.items():
-        if judge != _NOBODY:
-            continue
-        beside = [pair for pair in found if pair[0] == application]
-        if not beside:
-            found[application, judge] = dict(metrics)
-            continue
-        pair = max(beside, key=lambda pair: sum(each.valued for each in found[pair].values()))
-        for name, sums in metrics.items():
-            found[pair][name] = _sum(found[pair].get(name, MetricSums()), sums)
-    return found
 
 
 def _sum(one: MetricSums, other: MetricSums) -> MetricSums:
     return MetricSums(
-        one.sums.plus(other.sums), one.valued + other.valued, one.missing + other.missing
+        one.sums.plus(other.sums), one.scores + other.scores, one.missing + other.missing
     )
 
 
-def _row(name: str, found: MetricSums, better: bool | None) -> str:
+_COLUMNS: Final = ("median", "min", "max", "sd")
+#: What the table says of each.
+TABLE_HEAD: Final = (
+    f"  {'metric':30} {'mean':>6}  {'95 % interval':15}"
+    f"{''.join(f'{name:>7}' for name in _COLUMNS)} {'n':>6}  no value"
+)
+
+
+def table(summary: Summary) -> Iterator[str]:
+    """For each application and judge a row a metric: mean, interval, spread, what is missing."""
+    groups = summary.groups()
+    for (application, judge), metrics in list(groups.items())[:MOST_TABLES]:
+        yield f"{application}, judged by {judge or 'nobody'}"
+        yield TABLE_HEAD
+        for name, found in metrics.items():
+            yield _row(name, found)
+    if len(groups) > MOST_TABLES:
+        yield f"and {len(groups) - MOST_TABLES} more applications or judges"
+
+
+def _row(name: str, found: MetricSums) -> str:
     said = ", ".join(f"{number:,} {reason}" for reason, number in found.missing.most_common())
-    estimated = estimate(found.sums, found.sums, better)
-    if estimated.value is None or estimated.lower is None or estimated.upper is None:
-        return f"  {name:30} {'–':>6}  {'':15} {0:>6}  {said}".rstrip()
-    interval = f"{estimated.lower:.3f}–{estimated.upper:.3f}"
-    return f"  {name:30} {estimated.value:6.3f}  {interval:15} {found.valued:>6,}  {said}".rstrip()
+    column = found.statistics()
+    interval = found.interval(CATALOGUE[name].higher_is_better)
+    if column is None or interval is None:
+        blank = f"{'':15}{'':{7 * len(_COLUMNS)}}"
+        return f"  {name:30} {'–':>6}  {blank} {0:>6}  {said}".rstrip()
+    bounds = "–".join(f"{bound:.3f}" for bound in interval)
+    spread = "–" if column.deviation is None else f"{column.deviation:.3f}"
+    cells = [*(f"{each:.3f}" for each in (column.median, column.min, column.max)), spread]
+    columns = "".join(f"{cell:>7}" for cell in cells)
+    return (
+        f"  {name:30} {column.mean:6.3f}  {bounds:15}{columns} {found.valued:>6,}  {said}".rstrip()
+    )
 
 
 def one_line(summary: Summary) -> str:

@@ -32,7 +32,7 @@ class Mapped:
     """
 
     def __init__(self, mapping: RecordMapping, parse: Callable[[bytes], dict[str, Any]]) -> None:
-        self._mapping, self._parse = mapping, parse
+        self.mapping, self.parse = mapping, parse
         self._read = mapping.read_fields()
         self._shown = _shown(mapping)
 
@@ -59,7 +59,7 @@ class Mapped:
 
         Raises ``ValueError`` when it cannot be read; ``decode`` says why.
         """
-        place = self._mapping.interaction_id
+        place = self.mapping.interaction_id
         if place is None:
             return None
         try:
@@ -69,10 +69,10 @@ class Mapped:
         return None if found is None else _ID.validate_python(found)
 
     def _record(self, value: bytes) -> dict[str, Any]:
-        return self._mapping.reshaping.applied(self._parse(value))
+        return self.mapping.reshaping.applied(self.parse(value))
 
     def _fields(self, record: dict[str, Any]) -> dict[str, Any]:
-        mapping = self._mapping
+        mapping = self.mapping
         fields: dict[str, Any] = {"attributes": self._attributes(record)}
         for name in ("interaction_id", "timestamp", "application"):
             place: Place | None = getattr(mapping, name)
@@ -87,7 +87,7 @@ class Mapped:
 
     def _attributes(self, record: dict[str, Any]) -> dict[str, Any]:
         """Chosen ones go before those of whole objects, and these before the rest."""
-        mapping, made = self._mapping, {}
+        mapping, made = self.mapping, {}
         if mapping.rest:
             made = {key: value for key, value in record.items() if key not in self._read}
         for place in mapping.objects:
@@ -110,7 +110,7 @@ class Mapped:
         """A time in any unit, also as digits; one without an offset only where a zone is set."""
         if isinstance(found, str) and _NUMBER.fullmatch(found):
             found = float(found) if "." in found else int(found)
-        zone = self._mapping.zone
+        zone = self.mapping.zone
         if isinstance(found, str) and zone is not None:
             try:
                 parsed = datetime.fromisoformat(found)

@@ -63,6 +63,7 @@ class PassagePlaces:
     """Where passages stand, and within each of them its text and what is known of it.
 
     Without a place for the text a passage is a text, or an object with the native names.
+    ``of_one_text`` is what else a passage has that is all of the context.
     """
 
     of: Place
@@ -70,6 +71,7 @@ class PassagePlaces:
     id: Place | None = None
     score: Place | None = None
     relevant: Place | None = None
+    of_one_text: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

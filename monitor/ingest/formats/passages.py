@@ -25,7 +25,7 @@ def passages(found: Any, places: PassagePlaces) -> list[Any]:
     if found is None:
         return []
     if isinstance(found, str):
-        return [{"text": found}]
+        return [{"text": found, **places.of_one_text}]
     if isinstance(found, dict):
         return _of_object(found, places, path)
     if not isinstance(found, list):

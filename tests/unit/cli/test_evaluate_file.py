@@ -333,9 +333,10 @@ def test_it_names_its_judge_and_ends_with_a_table(tmp_path: Path) -> None:
     (title,) = [line for line in rest if line.startswith("default, judged by offline@")]
     assert title
     (row,) = [line.split() for line in rest if line.split()[:1] == ["noise_sensitivity_irrelevant"]]
-    mean, interval, n, *missing = row[1:]
+    mean, interval, median, least, most, deviation, n, *missing = row[1:]
     lower, upper = map(float, interval.split("–"))
     assert lower <= float(mean) <= upper
+    assert (median, least, most, deviation) == ("0.500", "0.500", "0.500", "0.000")
     assert (n, missing) == ("5", ["6", "NO_REFERENCE"])
     assert "1 NO_CLAIMS" in result.stderr
 

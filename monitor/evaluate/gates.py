@@ -1,0 +1,105 @@
+"""Conditions under which a file is not good enough: ``--fail-if "faithfulness<0.8"``. Pure.
+
+``NAME[_STATISTIC] OP NUMBER`` with OP one of ``<``, ``<=``, ``>``, ``>=``. Without a statistic the
+mean counts. Each application and judge is held to it by itself.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from monitor.errors import ConfigurationError
+from monitor.evaluate.summary import MetricGroups, MetricSums
+from monitor.metrics.catalogue import CATALOGUE
+
+_GATE = re.compile(r"\s*([a-z0-9_]+)\s*([<>=!]+)\s*(\S+)\s*")
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+STATISTICS: Final = ("mean", "median", "min", "max", "deviation", "lower", "upper")
+
+
+class FileGate(NamedTuple):
+    """One condition; where it holds the file fails. ``text`` is as it was given."""
+
+    text: str
+    metric: str
+    statistic: str
+    op: str
+    number: float
+
+
+class FileVerdict(NamedTuple):
+    """A gate, and why it says no: what was found; empty where it lets pass."""
+
+    gate: str
+    failed: tuple[str, ...]
+
+
+def parse(text: str) -> FileGate:
+    """The gate; raises ``ConfigurationError`` that lists what there is.
+
+    >>> parse("noise_sensitivity_relevant_upper > 0.2")[1:]
+    ('noise_sensitivity_relevant', 'upper', '>', 0.2)
+    """
+    match = _GATE.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(
+            f"--fail-if: found {text!r}, expected NAME<NUMBER, like faithfulness<0.8"
+        )
+    name, op, number = match.groups()
+    metric, statistic = _split(name)
+    if op not in OPERATORS:
+        raise ConfigurationError(f"--fail-if: found {op!r}, expected one of {', '.join(OPERATORS)}")
+    try:
+        return FileGate(text, metric, statistic, op, float(number))
+    except ValueError:
+        raise ConfigurationError(f"--fail-if: found {number!r}, expected a number") from None
+
+
+def _split(name: str) -> tuple[str, str]:
+    if name in CATALOGUE:
+        return name, "mean"
+    metric, _, statistic = name.rpartition("_")
+    if metric in CATALOGUE and statistic in STATISTICS:
+        return metric, statistic
+    raise ConfigurationError(
+        f"--fail-if: found {name!r}, expected one of {', '.join(CATALOGUE)}; with _ and one of "
+        f"{', '.join(STATISTICS)} behind it, or nothing for the mean"
+    )
+
+
+def judged(gate: FileGate, groups: MetricGroups) -> FileVerdict:
+    """Whether the gate lets pass; a metric without a value does not: it is not known."""
+    return FileVerdict(gate.text, tuple(_failures(gate, groups)))
+
+
+def _failures(gate: FileGate, groups: MetricGroups) -> Iterator[str]:
+    if not groups:
+        yield "nothing was judged"
+    for (application, judge), metrics in groups.items():
+        found = metrics.get(gate.metric, MetricSums())
+        value = _value(found, gate)
+        where = f"{application}, judged by {judge or 'nobody'}"
+        if value is None:
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in found.missing.most_common())
+            yield f"{where}: no value ({reasons or 'it was not asked for'})"
+        elif OPERATORS[gate.op](value, gate.number):
+            yield f"{where}: {gate.statistic} {value:.4g}"
+
+
+def _value(found: MetricSums, gate: FileGate) -> float | None:
+    column = found.statistics()
+    interval = found.interval(CATALOGUE[gate.metric].higher_is_better)
+    if column is None or interval is None:
+        return None
+    if gate.statistic in ("lower", "upper"):
+        return interval[gate.statistic == "upper"]
+    value: float | None = getattr(column, gate.statistic)
+    return value

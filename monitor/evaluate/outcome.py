@@ -1,0 +1,141 @@
+"""What a file came to, in words and as JSON: table, risks, gates, thresholds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from monitor.config.evaluating import RiskSettings
+from monitor.evaluate.column import histogram
+from monitor.evaluate.gates import FileGate, FileVerdict, judged
+from monitor.evaluate.risks import RiskLimits, RiskSign, risk_signs
+from monitor.evaluate.summary import MOST_TABLES, MetricGroups, MetricSums, Summary, one_line, table
+from monitor.metrics.catalogue import CATALOGUE
+
+#: Rows that miss their threshold are named one by one up to here.
+MOST_NAMED_FAILURES: Final = 20
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """A file, what became of it, and what was asked of it; ``risks`` are the limits of signs."""
+
+    file: str
+    summary: Summary
+    gates: Sequence[FileGate]
+    risks: RiskSettings
+
+    @cached_property
+    def groups(self) -> MetricGroups:
+        """By application and judge; then by metric."""
+        return self.summary.groups()
+
+    @cached_property
+    def verdicts(self) -> list[FileVerdict]:
+        """Of each gate."""
+        return [judged(gate, self.groups) for gate in self.gates]
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything says no: a gate, a row's threshold, or a row that is no interaction."""
+        thresholds = self.summary.thresholds
+        misses = thresholds is not None and bool(thresholds.failed)
+        return misses or bool(self.summary.rejected) or any(each.failed for each in self.verdicts)
+
+    def signs(self, name: str, found: MetricSums) -> list[RiskSign]:
+        """The signs of risk of a metric; none of one that is nobody's fault."""
+        column = found.statistics()
+        if column is None:
+            return []
+        limits = RiskLimits(**self.risks.model_dump())
+        return list(risk_signs(found.scores, column, CATALOGUE[name].higher_is_better, limits))
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield from table(self.summary)
+        yield from self.notes()
+        for each in self.verdicts:
+            yield f"--fail-if {each.gate}: {'; '.join(each.failed) or 'does not hold'}"
+        yield one_line(self.summary)
+
+    def notes(self) -> Iterator[str]:
+        """What deserves a look: signs of risk, contexts of one text, rows below their threshold."""
+        yield from self._risks()
+        yield from self._one_texts()
+        yield from self._thresholds()
+
+    def _risks(self) -> Iterator[str]:
+        several = len(self.groups) > 1
+        for (application, _), metrics in list(self.groups.items())[:MOST_TABLES]:
+            for name, found in metrics.items():
+                for sign in self.signs(name, found):
+                    where = f"{application}: {name}" if several else name
+                    yield (
+                        f"risk: {where}: {sign.name} {sign.value:.3f} is above {sign.limit:g}: "
+                        f"{sign.meaning}"
+                    )
+
+    def _one_texts(self) -> Iterator[str]:
+        """In irrelevant mode a context of one text says nothing."""
+        number = self.summary.one_texts
+        if number:
+            yield (
+                f"warning: the context of {number:,} row{'s' if number != 1 else ''} is one text. "
+                "It counts as one relevant passage, so noise_sensitivity_irrelevant is 0 there; "
+                "give a list of passages"
+            )
+
+    def _thresholds(self) -> Iterator[str]:
+        found = self.summary.thresholds
+        if found is None or not found.held:
+            return
+        for failure in found.failed[:MOST_NAMED_FAILURES]:
+            yield f"row {failure.row} ({failure.interaction_id}): {failure.metric}: {failure.why}"
+        if len(found.failed) > MOST_NAMED_FAILURES:
+            yield f"and {len(found.failed) - MOST_NAMED_FAILURES} more"
+        yield f"thresholds: {found.passed:,} of {found.held:,} rows keep theirs"
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        summary, thresholds = self.summary, self.summary.thresholds
+        return {
+            "file": self.file,
+            "records": summary.records,
+            "resumed": summary.resumed,
+            "outcomes": dict(summary.outcomes),
+            "rejected": summary.rejected,
+            "stopped_before": summary.stopped_before,
+            "refused": summary.refused,
+            "usage": summary.usage.model_dump(),
+            "one_text_contexts": summary.one_texts,
+            "groups": [
+                {
+                    "application": application,
+                    "judge": judge or None,
+                    "metrics": {name: self._metric(name, each) for name, each in metrics.items()},
+                }
+                for (application, judge), metrics in self.groups.items()
+            ],
+            "gates": [{"gate": each.gate, "failed": each.failed} for each in self.verdicts],
+            "thresholds": None
+            if thresholds is None
+            else {
+                "held": thresholds.held,
+                "passed": thresholds.passed,
+                "failed": [each._asdict() for each in thresholds.failed],
+            },
+        }
+
+    def _metric(self, name: str, found: MetricSums) -> dict[str, Any]:
+        column = found.statistics()
+        interval = found.interval(CATALOGUE[name].higher_is_better) or (None, None)
+        return {
+            **({"n": 0} if column is None else column._asdict()),
+            "lower": interval[0],
+            "upper": interval[1],
+            "missing": dict(found.missing),
+            "histogram": histogram(found.scores),
+            "risks": [sign._asdict() for sign in self.signs(name, found)],
+        }
