@@ -263,6 +263,8 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
     if metric.get("first_mean") is not None:
         then, since = metric["first_mean"], metric["mean"]
         parts.append(f"LEARNED IN A BAD TIME? {then:.4f} then, {since:.4f} in the week after")
+    if (other := metric.get("learned_in_alarm_of")) is not None:
+        parts.append(f"LEARNED IN A BAD TIME? An alarm of {other} was open")
     if metric.get("day_spread"):
         parts.append(f"days vary by {metric['day_spread']:.4f}")
     if metric.get("hours"):

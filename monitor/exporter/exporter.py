@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -24,6 +24,7 @@ from monitor.exporter.alarms.burst_requests import BurstRequester
 from monitor.exporter.alarms.evidence import ScoreRecords
 from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
 from monitor.exporter.alarms.transitions import was_open
+from monitor.exporter.baselines.bad_times import AlarmSpan, alarm_spans
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.holding import Holding
 from monitor.exporter.baselines.schedule import LearningSchedule
@@ -124,13 +125,14 @@ class Exporter:
         self.clock = clock = Timekeeper(clock, steady, connection.clock.broker_time_for(clock))
         _show(aggregator, telemetry)
         self._folding_log = FoldingLog(lambda: aggregator.folded)
-        self._replayed = False
-        #: For which day the period was looked at.
-        self._day = 0
+        #: Whether all was replayed, and for which day the period was looked at.
+        self._replayed, self._day = False, 0
         #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
         self._baselines = baselines
-        self._schedule = LearningSchedule(aggregator, baselines, telemetry, clock, self._was_open)
+        self._schedule = LearningSchedule(
+            aggregator, baselines, telemetry, clock, self._was_open, self._alarms_of
+        )
         self._baselines_out = self.outbox(connection, topics.control, health, what="baseline")
         self._bursts_out = self.outbox(connection, topics.control, health, what="burst")
         self._burst_requests = None
@@ -221,6 +223,10 @@ class Exporter:
     def _was_open(self, key: DriftKey, since: float) -> bool:
         """Whether an alarm was open after this event time."""
         return was_open(self.alarms, key, since)
+
+    def _alarms_of(self, metric: str, application: str) -> Iterable[AlarmSpan]:
+        """All that are known, of any judge."""
+        return alarm_spans(self.alarms, metric, application)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

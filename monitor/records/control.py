@@ -64,7 +64,8 @@ class MetricBaseline(Frozen):
     the day (UTC) adds to the mean: 24 numbers, or none where hours are not known. ``days`` is the
     number of whole days that these two are from, 0 before. ``first_mean`` is what was learned at
     first, where those days were surely better. ``effective_from`` is there where it is not that of
-    the record.
+    the record. ``learned_in_alarm_of`` is the judge whose alarm of the same metric and application
+    was open then: what was bad may be what is normal here.
     """
 
     mean: Score
@@ -79,6 +80,7 @@ class MetricBaseline(Frozen):
     days: int = Field(0, ge=0)
     first_mean: Score | None = None
     effective_from: AwareDatetime | None = None
+    learned_in_alarm_of: str | None = None
 
     @model_validator(mode="after")
     def _is_whole_day(self) -> Self:

@@ -258,9 +258,10 @@ def _no_traffic(plan: AlertPlan) -> Alert:
 
 
 def _gone(plan: AlertPlan) -> Alert:
-    """Scored at this time of the day, yesterday and a week ago, and not picked once now.
+    """Scored at this time a week ago, and within six days, and not picked once for an hour.
 
-    Where nothing comes in at all, that is told by itself.
+    What is younger than a week is held against yesterday, but not at a weekend: nobody knows yet
+    whether it works then. Where nothing comes in at all, that is told by itself.
     """
     by = ", ".join((*plan.alerts.by, "application"))
     least, paused = plan.alerts.least, "rag_monitor_paused_since_timestamp_seconds"
@@ -268,21 +269,25 @@ def _gone(plan: AlertPlan) -> Alert:
     def samples(ago: str) -> str:
         return f"max by ({by}) ({SAMPLES} offset {ago})"
 
+    # In steps of an hour: as many values as a day of minutes would have.
+    lately = f"max by ({by}) (max_over_time({SAMPLES}[6d:1h]))"
     return plan.alert(
         "RagQualityMissing",
         "ticket",
         HEALTH,
-        expr=f"{samples('1d')} >= {least}\n"
-        f"unless on ({by}) ({samples('1w')} < {least})\n"
+        expr=f"(\n  {samples('1w')} >= {least} and on ({by}) {lately} >= {least}\n"
+        f"  or\n  (({samples('1d')} >= {least}) and on () (day_of_week() > 0 < 6))\n"
+        f"  unless on ({by}) {samples('1w')}\n)\n"
         f"unless on ({by}) ({plan.summed(PICKS, 'application')} > 0)\n"
         f'unless on ({by}) {paused}\nunless on ({plan.by}) {paused}{{application="*"}}\n'
         f"and on ({plan.by}) ({plan.summed(SENT)} > 0)",
         pending="1h",
         labels={"cause": "gone"},
         summary="{{ $labels.application }}: nothing of it comes any more",
-        description="At this time yesterday {{ $value | printf `%.0f` }} interactions of "
-        "{{ $labels.application }} were scored within an hour; now none was picked for an hour, "
-        "though others come: it is no longer logged, has another name, or is not sampled.",
+        description="At this time a week ago (of a new one yesterday) {{ $value | printf `%.0f` }} "
+        "interactions of {{ $labels.application }} were scored within an hour; now none was picked "
+        "for an hour, though others come: it is no longer logged, has another name, or is not "
+        "sampled.",
         about=("application",),
     )
 

@@ -31,6 +31,7 @@ RECORDED: Final = {
     "rag_drift_change_since_timestamp_seconds": _DRIFT,
     "rag_drift_recovered_timestamp_seconds": _DRIFT,
     "rag_monitor_baseline_missing": _DRIFT,
+    "rag_monitor_baseline_learned_in_alarm": _DRIFT,
     "rag_metric_info": "metric",
 }
 #: For so long at most an alarm that has ended goes on, and says where the mean is now: some
@@ -60,6 +61,7 @@ def quality(plan: AlertPlan) -> RuleGroup:
         *_below_objective(plan),
         _missing(plan),
         _unwatched(plan),
+        _learned_in_alarm(plan),
     ]
     return RuleGroup("rag-quality", [*recordings, *alerts])
 
@@ -125,8 +127,8 @@ def _stale(plan: AlertPlan) -> Alert:
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} was worse when scores ended",
         description="The alarm is open (rag_drift_alarm is {{ $value }}), and this judge has "
         "scored nothing for long: it was replaced, traffic has ended, or the application is gone. "
-        "A judge that took its place in a bad time has learned that as normal (rag-monitor "
-        "baseline show). "
+        "A judge that takes its place learns what is there as normal, which is a ticket of its "
+        "own. "
         f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge"),
@@ -273,5 +275,23 @@ def _unwatched(plan: AlertPlan) -> Alert:
         f"baseline for {long} (rag_monitor_baseline_missing is {{{{ $value }}}}): no alarm can "
         "open on it. It has too few values to learn from: set one, or watch another metric; "
         "judge {{ $labels.judge }}.",
+        about=("application", "judge"),
+    )
+
+
+def _learned_in_alarm(plan: AlertPlan) -> Alert:
+    """By its own scores nobody can tell, so it is said until somebody decides."""
+    return plan.alert(
+        "RagQualityUnwatched",
+        "ticket",
+        DRIFT,
+        expr=f"{recorded('rag_monitor_baseline_learned_in_alarm')} == 1",
+        labels={"cause": "learned_in_alarm"},
+        summary=f"{{{{ $labels.application }}}}: {plain_metric()}: what was bad may count as "
+        "normal",
+        description="The baseline of {{ $labels.metric }} of {{ $labels.application }} was "
+        "learned while an alarm of the judge before was open "
+        "(rag_monitor_baseline_learned_in_alarm is {{ $value }}): what is as bad as then opens no "
+        "alarm. Freeze, set or reset it (rag-monitor baseline); judge {{ $labels.judge }}.",
         about=("application", "judge"),
     )

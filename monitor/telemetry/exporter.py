@@ -120,6 +120,12 @@ class ExporterTelemetry:
             ["metric", *pair],
             registry=registry,
         )
+        self.baseline_learned_in_alarm = Gauge(
+            "rag_monitor_baseline_learned_in_alarm",
+            "1 where a baseline was learned while an alarm of another judge was open.",
+            ["metric", *pair],
+            registry=registry,
+        )
         self.baseline_values = Gauge(
             "rag_monitor_baseline_values",
             "Scores that the baseline of a metric was learned from.",

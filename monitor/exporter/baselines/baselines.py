@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from monitor.control.corrections import Corrections
 from monitor.control.state import ControlReader, ControlState, WrittenAt
+from monitor.exporter.baselines.bad_times import AlarmsOf, marked, no_alarms
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
 from monitor.exporter.baselines.learning import (
     Learner,
@@ -105,33 +106,45 @@ class Baselines:
         return self._records
 
     def learn(
-        self, training_slots: TrainingSlots, now: float, was_open: WasOpen = never_open
+        self,
+        training_slots: TrainingSlots,
+        now: float,
+        was_open: WasOpen = never_open,
+        alarms_of: AlarmsOf = no_alarms,
     ) -> list[Keyed]:
         """Look how far learning is; the records to publish now, if any, baselines last.
 
         They hold once they have come back through ``hold``, as on every other exporter. A
         baseline that is there says that all was published.
         """
-        return at_once(self.learned_in_steps(training_slots, now, was_open))
+        return at_once(self.learned_in_steps(training_slots, now, was_open, alarms_of))
 
     def learned_in_steps(
-        self, training_slots: TrainingSlots, now: float, was_open: WasOpen = never_open
+        self,
+        training_slots: TrainingSlots,
+        now: float,
+        was_open: WasOpen = never_open,
+        alarms_of: AlarmsOf = no_alarms,
     ) -> Generator[None, None, list[Keyed]]:
         """The same step by step; ``progress`` is what it was until the last one.
 
-        ``was_open`` says of which days a baseline must not learn.
+        ``was_open`` says of which days a baseline must not learn, ``alarms_of`` which alarms there
+        were when one was learned.
         """
-        results = []
+        progress: list[Progress] = []
+        calibrations: list[Keyed] = []
+        baselines: list[Keyed] = []
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
-            for learning_settings in (yield from self._learner.results(training_slots, now)):
-                results.append(
-                    (learning_settings.progress, (yield from learning_settings.taught()))
-                )
-        self.progress = [progress for progress, _ in results]
-        found = [taught for _, taught in results if taught is not None]
-        calibrations = [one.calibration for one in found if one.calibration is not None]
+            for result in (yield from self._learner.results(training_slots, now)):
+                progress.append(result.progress)
+                taught = yield from result.taught()
+                if taught is not None:
+                    times = [event_time for event_time, _ in result.slots]
+                    baselines.append(marked(taught.baseline, times, alarms_of))
+                    calibrations += [one for one in (taught.calibration,) if one is not None]
+        self.progress = progress
         of_days = yield from self._of_days(now, was_open)
-        return [*calibrations, *of_days, *(one.baseline for one in found)]
+        return [*calibrations, *of_days, *baselines]
 
     def _of_days(self, now: float, was_open: WasOpen) -> Generator[None, None, list[Keyed]]:
         """The records of days that are over, and baselines that have enough of them."""

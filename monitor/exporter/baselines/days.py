@@ -129,7 +129,10 @@ class Days:
             total, as_worse(made.mean, CATALOGUE[name].higher_is_better), made.se
         )
         return with_rhythm(name, made, found, last).model_copy(
-            update={"first_mean": made.mean if is_surely_better else None}
+            update={
+                "first_mean": made.mean if is_surely_better else None,
+                "learned_in_alarm_of": None if is_surely_better else made.learned_in_alarm_of,
+            }
         )
 
 

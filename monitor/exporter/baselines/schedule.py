@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from monitor.exporter.baselines.bad_times import AlarmsOf
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.days import WasOpen
 from monitor.exporter.scores.aggregator import OTHER, ScoreAggregator
@@ -20,7 +21,8 @@ LEAST_EVERY_S, MOST_EVERY_S = 0.5, 60.0
 class LearningSchedule:
     """Looks how far learning is, ten times in the time that slots must have waited.
 
-    ``clock`` gives epoch seconds; ``was_open`` says of which days nothing is learned.
+    ``clock`` gives epoch seconds; ``was_open`` says of which days nothing is learned, ``alarms_of``
+    which alarms there were when something was.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class LearningSchedule:
         telemetry: ExporterTelemetry,
         clock: Callable[[], float],
         was_open: WasOpen,
+        alarms_of: AlarmsOf,
     ) -> None:
-        self._was_open = was_open
+        self._was_open, self._alarms_of = was_open, alarms_of
         self._aggregator, self._baselines = aggregator, baselines
         self._telemetry, self._clock = telemetry, clock
         self._every_s = min(
@@ -57,7 +60,9 @@ class LearningSchedule:
             return []
         as_of, self._as_of = self._as_of, None
         found = await in_turns(
-            self._baselines.learned_in_steps(self._aggregator.training_slots, as_of, self._was_open)
+            self._baselines.learned_in_steps(
+                self._aggregator.training_slots, as_of, self._was_open, self._alarms_of
+            )
         )
         self.show()
         return found
@@ -103,8 +108,9 @@ def _show_missing(baselines: Baselines, named: set[str], telemetry: ExporterTele
 
 def _show_learned(baselines: Baselines, named: set[str], telemetry: ExporterTelemetry) -> None:
     """What a baseline was learned from, and whether that was steady."""
+    in_alarm = telemetry.baseline_learned_in_alarm
     gauges = telemetry.baseline_provisional, telemetry.baseline_unsteady, telemetry.baseline_values
-    for gauge in gauges:
+    for gauge in (*gauges, in_alarm):
         gauge.clear()
     for record in baselines.records().values():
         if not record.metrics or record.application not in named:
@@ -112,6 +118,7 @@ def _show_learned(baselines: Baselines, named: set[str], telemetry: ExporterTele
         pair = record.application, record.judge
         telemetry.baseline_provisional.labels(*pair).set(record.provisional)
         for metric, found in record.metrics.items():
+            in_alarm.labels(metric, *pair).set(found.learned_in_alarm_of is not None)
             if found.values:
                 telemetry.baseline_unsteady.labels(metric, *pair).set(is_unsteady(found.halves_z))
                 telemetry.baseline_values.labels(metric, *pair).set(found.values)

@@ -12,7 +12,8 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord, named_segment, released
 from monitor.records.spans import in_words
 
-#: A first line has at most 110, and cluster and namespace stand before it.
+#: A first line has at most 110. Cluster and namespace stand before it: the templates of
+#: Alertmanager shorten them to what is left, which is 12 characters of both at least.
 MOST_CHARACTERS: Final = 94
 _LEAST_NAME: Final = 8
 #: Why an alarm has ended, where nothing says how things are now.
@@ -29,7 +30,8 @@ _RELEASE_CHARACTERS: Final = 80
 def headline(record: AlarmRecord) -> str:
     """The first line: who, what, from where to where with the interval, since when (UTC).
 
-    What does not fit loses the number of scores, and then the end of the application's name.
+    What does not fit loses the number of scores, and then the middle of the application's name:
+    names of one company begin alike, and end alike in every environment.
     """
     known = CATALOGUE.get(record.metric)  # another program may have written it
     what = record.metric if known is None else known.plain
@@ -103,4 +105,12 @@ def _moment(moment: datetime, today: datetime) -> str:
 
 
 def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    """Without its middle.
+
+    >>> _cut("customer-support-bot-emea", 16), _cut("hr", 16)
+    ('customer…ot-emea', 'hr')
+    """
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 2
+    return f"{name[: most - 1 - end]}…{name[-end:]}"

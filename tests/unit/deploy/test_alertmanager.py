@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -14,8 +16,10 @@ import yaml
 
 from monitor.config import load
 from monitor.demo.stack.stack import DEPLOY
+from monitor.exporter.incidents.headline import headline
 from monitor.rules.model import Alert
 from monitor.rules.render import groups
+from tests.stages.alarm_records import HEADLINE, alarm
 from tests.tools import requires_tool
 
 SHIPPED: Final = DEPLOY / "alertmanager" / "alertmanager.yml"
@@ -74,6 +78,52 @@ def test_the_configuration_is_valid() -> None:
     assert "SUCCESS" in tool("amtool", "check-config", str(SHIPPED))
     said = tool("promtool", "check", "config", str(DEPLOY / "prometheus" / "prometheus.yml"))
     assert "2 rule files found" in said
+
+
+def first_line(tmp_path: Path, template: str, summaries: list[str], **labels: str) -> str:
+    """As Alertmanager's own templates render it."""
+    alerts = [
+        {"status": "firing", "labels": labels, "annotations": {"summary": one}} for one in summaries
+    ]
+    given = {"status": "firing", "commonLabels": labels, "alerts": alerts}
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps(given), encoding="utf-8")
+    text = f'{{{{ template "{template}" . }}}}'
+    way = [f"--template.glob={SHIPPED.parent}/templates/*.tmpl", f"--template.data={data}"]
+    return tool("amtool", "template", "render", *way, f"--template.text={text}").strip()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "namespace", "begins"),
+    [
+        ("prod-eu", "rag", "[prod-eu/rag] "),
+        ("", "", "[rag-monitor] "),
+        ("prod-eu-1", "rag-prod", "[prod-eu-1/rag-prod] "),
+        ("production-europe-west-1", "rag-monitoring-production", "[prod…st-1/rag-…tion] "),
+        ("production-europe-west-1", "", "[produc…est-1] "),
+    ],
+)
+def test_a_first_line_fits_whatever_cluster_and_namespace_are_called(
+    tmp_path: Path, cluster: str, namespace: str, begins: str
+) -> None:
+    """The number of scores goes first, then their middle; the rest stays whole."""
+    line = first_line(tmp_path, "rag.title", [HEADLINE], cluster=cluster, namespace=namespace)
+    assert len(line) <= 110
+    assert line in (begins + HEADLINE, begins + HEADLINE.replace(", n 96", ""))
+
+
+def test_the_longest_headline_fits_with_the_longest_names(tmp_path: Path) -> None:
+    """What the exporter leaves for cluster and namespace is enough for both, and for a number."""
+    name = "the assistant of the night shift <at> the hotel by the lake of four forest cantons"
+    long = headline(alarm(application=name))
+    names = {"cluster": "production-europe-west-1", "namespace": "rag-monitoring-production"}
+    line = first_line(tmp_path, "rag.title", [long], **names)
+    assert line == f"[pro…-1/rag…on] {long}"
+    assert len(line) == 110
+    for template in ("rag.title", "rag.slack.title"):
+        many = html.unescape(first_line(tmp_path, template, [long] * 12, **names))
+        assert len(many) <= 110
+        assert many.endswith("passages 8 % → 17 % since 02:10 UTC + 11 more"), many
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda a: f"{a.alert}-{a.labels.get('cause', '')}")

@@ -77,8 +77,8 @@ def stale(last: str = LINE) -> Firing:
         {**WATCHED, "direction": "worse"},
         "The alarm is open (rag_drift_alarm is 1), and this judge has scored "
         "nothing for long: it was replaced, traffic has ended, or the application is gone. A judge "
-        "that took its place in a bad time has learned that as normal (rag-monitor baseline show). "
-        "It ends a day later. "
+        "that takes its place learns what is there as normal, which is a ticket of its own. It "
+        "ends a day later. "
         f"Last: {last}; judge llm@3f2a91.",
         {"cause": "stale"},
     )
@@ -196,11 +196,11 @@ STEP, HOUR = "15m", 4
 
 def stretched(story: Story) -> Story:
     """So long that a week ago is in it."""
-    return {series: re.sub(rf"x{LENGTH}$", "x960", values) for series, values in story.items()}
+    return {series: re.sub(rf"x{LENGTH}$", "x1200", values) for series, values in story.items()}
 
 
 def with_hr(samples: str, picks: str) -> Story:
-    """Beside the other one an application that is scored 60 times an hour."""
+    """Beside the other one an application that is scored at some times."""
     about = f'{METRIC},window="1h"'.replace("support-bot", "hr")
     story = with_series(stretched(calm()), samples, "rag_score_samples", about)
     return {**story, picked("score-1", "scored", application="hr"): picks}
@@ -209,33 +209,66 @@ def with_hr(samples: str, picks: str) -> Story:
 GONE = Firing(
     "RagQualityMissing",
     {**HERE, "application": "hr"},
-    "At this time yesterday 60 interactions of hr were scored within an hour; now none was picked "
-    "for an hour, though others come: it is no longer logged, has another name, or is not sampled.",
+    "At this time a week ago (of a new one yesterday) 60 interactions of hr were scored within an "
+    "hour; now none was picked for an hour, though others come: it is no longer logged, has "
+    "another name, or is not sampled.",
     {"cause": "gone"},
 )
 
 
 def test_an_application_that_is_no_longer_logged_is_a_ticket(tmp_path: Path) -> None:
     """27 hours after its first score nothing of it comes any more; others go on."""
-    story = with_hr(f"60x{27 * HOUR} 0x960", f"0+15x{27 * HOUR} {15 * 27 * HOUR}x960")
+    story = with_hr(f"60x{27 * HOUR} 0x1200", f"0+15x{27 * HOUR} {15 * 27 * HOUR}x1200")
     moments = [(27 * 60 + 30, []), (29 * 60, [GONE]), (40 * 60, [GONE])]
     Stage(tmp_path, interval=STEP).tells(story, *moments)
 
 
 def test_a_weekend_is_no_ticket(tmp_path: Path) -> None:
     """Scored on Friday at this time, and not last Saturday: nobody is missed."""
-    days = f"0x{24 * HOUR} 60x{144 * HOUR} 0x960"
-    picks = f"0x{24 * HOUR} 0+15x{144 * HOUR} {15 * 144 * HOUR}x960"
+    days = f"0x{24 * HOUR} 60x{144 * HOUR} 0x1200"
+    picks = f"0x{24 * HOUR} 0+15x{144 * HOUR} {15 * 144 * HOUR}x1200"
     stage = Stage(tmp_path, interval=STEP)
     stage.tells(with_hr(days, picks), *((60 * hour, []) for hour in (172, 180, 190)))
 
 
+def of_hours(*parts: tuple[int, int]) -> Story:
+    """``hr`` is scored so many times an hour, for so many hours, from Thursday 00:00 on.
+
+    A value half an hour.
+    """
+    samples = " ".join(f"{each}x{hours * 2 - 1}" for each, hours in parts)
+    picks, so_far = [], 0
+    for each, hours in parts:
+        picks.append(f"{so_far}+{each // 2}x{hours * 2 - 1}")
+        so_far += each * hours
+    return with_hr(f"{samples} 0x1200", f"{' '.join(picks)} {so_far}x1200")
+
+
+#: Hours since that Thursday.
+FRIDAY_EVENING, SATURDAY, MONDAY, WEEK = 42, 60, 105, 168
+OF_A_WEEK = {"interval": "30m", "alerts__window": "1h"}
+
+
+def test_the_first_free_saturday_of_a_new_application_is_no_ticket(tmp_path: Path) -> None:
+    """It came on Thursday: nobody knows yet whether it works at weekends."""
+    story = of_hours((60, FRIDAY_EVENING), (0, MONDAY - FRIDAY_EVENING), (60, 9))
+    hours = [FRIDAY_EVENING + 7, SATURDAY, SATURDAY + 12, SATURDAY + 30, MONDAY - 1, MONDAY + 1]
+    Stage(tmp_path, **OF_A_WEEK).tells(story, *((60 * hour, []) for hour in hours))
+
+
+def test_one_that_is_gone_after_the_weekend_is_a_ticket_on_monday(tmp_path: Path) -> None:
+    """On Friday evening its logging broke: Saturday is as free as ever, Monday is not."""
+    story = of_hours((60, 48), (0, 48), (60, WEEK + FRIDAY_EVENING - 96), (0, 96))
+    saturday, monday = WEEK + SATURDAY, WEEK + MONDAY + 3
+    Stage(tmp_path, **OF_A_WEEK).tells(story, (60 * saturday, []), (60 * monday, [GONE]))
+
+
 def test_an_application_that_is_paused_is_not_missed(tmp_path: Path) -> None:
     """Nor is one while nothing comes in at all: that is told by itself."""
-    story = with_hr(f"60x{27 * HOUR} 0x960", f"0+15x{27 * HOUR} {15 * 27 * HOUR}x960")
+    story = with_hr(f"60x{27 * HOUR} 0x1200", f"0+15x{27 * HOUR} {15 * 27 * HOUR}x1200")
     paused = of("score-1", "rag_monitor_paused_since_timestamp_seconds", 'application="hr"')
     stage = Stage(tmp_path, interval=STEP)
-    stage.tells({**story, paused: f"_x{27 * HOUR} {27 * 3600}x960"}, (30 * 60, []))
+    stage.tells({**story, paused: f"_x{27 * HOUR} {27 * 3600}x1200"}, (30 * 60, []))
 
 
 def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
@@ -252,6 +285,22 @@ def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
     stage.tells(story, (100, []), (170, []), (190, [unwatched]))
     learned = with_series(calm(), f"1x150 0x{LENGTH}", "rag_monitor_baseline_missing")
     stage.tells(learned, (190, []), (400, []))
+
+
+def test_a_judge_that_learned_in_an_incident_is_a_ticket(stage: Stage) -> None:
+    """From when its baseline holds until somebody decides; one learned in peace is none."""
+    name = "rag_monitor_baseline_learned_in_alarm"
+    found = Firing(
+        "RagQualityUnwatched",
+        WATCHED,
+        "The baseline of faithfulness of support-bot was learned while an alarm of the judge "
+        "before was open (rag_monitor_baseline_learned_in_alarm is 1): what is as bad as then "
+        "opens no alarm. Freeze, set or reset it (rag-monitor baseline); judge llm@3f2a91.",
+        {"cause": "learned_in_alarm"},
+    )
+    decided = with_series(calm(), f"0x99 1x200 0x{LENGTH}", name)
+    stage.tells(decided, (150, []), (170, [found]), (290, [found]), (310, []))
+    stage.tells(with_series(calm(), constant(0), name), (170, []), (290, []))
 
 
 def thinned(share: str) -> Firing:
