@@ -1,8 +1,10 @@
-"""The package ``monitor`` under a name that no file of yours has.
+"""Judge RAG answers in Python, as ``rag-monitor`` judges live traffic.
 
-A ``monitor.py`` beside a notebook, or in the folder where a command is run, hides our package of
-that name. ``rag_monitor`` finds it where it is installed. ``rag_monitor.metrics`` is the very
-module ``monitor.metrics``: nothing is loaded twice, and a class is one class.
+What stands in ``__all__`` is public; everything else may change. The package ``monitor`` holds it,
+and this is its name that no file of yours has: a ``monitor.py`` beside a notebook, or in the folder
+where a command is run, hides our package of that name. ``rag_monitor`` finds it where it is
+installed. ``rag_monitor.metrics`` is the very module ``monitor.metrics``: nothing is loaded twice,
+and a class is one class.
 """
 
 from __future__ import annotations
@@ -15,7 +17,97 @@ from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location, spec_from_loader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from monitor.api.classes import (
+        Answered,
+        AnswerRelevance,
+        ClaimF1,
+        ClaimPrecision,
+        ClaimRecall,
+        ContextPrecision,
+        ContextRecall,
+        ContextUtilization,
+        Faithfulness,
+        FaithfulnessByPassage,
+        Hallucination,
+        IncorrectClaims,
+        IrrelevantContextReliance,
+        NoiseSensitivityIrrelevant,
+        NoiseSensitivityRelevant,
+        Retrieved,
+        SelfKnowledge,
+    )
+    from monitor.api.evaluation import aevaluate, evaluate
+    from monitor.api.metric import NoiseSensitivity
+    from monitor.api.models import llm_factory
+    from monitor.api.problems import InputRejected, NothingToScore
+    from monitor.api.results import MetricResult
+    from monitor.api.samples import EvaluationDataset, SingleTurnSample
+    from monitor.api.tables import EvaluationResult, MeanScore
+    from monitor.errors import ConfigurationError, DependencyRefused, JudgeFailed, MonitorError
+    from monitor.records import Passage
+
+    __version__: str
+
+__all__ = [
+    "AnswerRelevance",
+    "Answered",
+    "ClaimF1",
+    "ClaimPrecision",
+    "ClaimRecall",
+    "ConfigurationError",
+    "ContextPrecision",
+    "ContextRecall",
+    "ContextUtilization",
+    "DependencyRefused",
+    "EvaluationDataset",
+    "EvaluationResult",
+    "Faithfulness",
+    "FaithfulnessByPassage",
+    "Hallucination",
+    "IncorrectClaims",
+    "InputRejected",
+    "IrrelevantContextReliance",
+    "JudgeFailed",
+    "MeanScore",
+    "MetricResult",
+    "MonitorError",
+    "NoiseSensitivity",
+    "NoiseSensitivityIrrelevant",
+    "NoiseSensitivityRelevant",
+    "NothingToScore",
+    "Passage",
+    "Retrieved",
+    "SelfKnowledge",
+    "SingleTurnSample",
+    "__version__",
+    "aevaluate",
+    "evaluate",
+    "llm_factory",
+]
+
+#: Where public names stand, loaded when they are asked for; all others are classes of metrics.
+_PLACES: Final = {
+    "ConfigurationError": "errors",
+    "DependencyRefused": "errors",
+    "EvaluationDataset": "api.samples",
+    "EvaluationResult": "api.tables",
+    "InputRejected": "api.problems",
+    "JudgeFailed": "errors",
+    "MeanScore": "api.tables",
+    "MetricResult": "api.results",
+    "MonitorError": "errors",
+    "NoiseSensitivity": "api.metric",
+    "NothingToScore": "api.problems",
+    "Passage": "records",
+    "SingleTurnSample": "api.samples",
+    "aevaluate": "api.evaluation",
+    "evaluate": "api.evaluation",
+    "llm_factory": "api.models",
+}
+_METRIC_CLASSES: Final = "api.classes"
 
 #: Installed beside us, in a wheel and in a checkout.
 _HOME = Path(__file__).resolve().parents[1] / "monitor" / "__init__.py"
@@ -48,7 +140,9 @@ class _SecondName(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(_PREFIX) or fullname == f"{_PREFIX}__main__":
+        name = fullname.removeprefix(_PREFIX)
+        # A room that is called like a function would take its place here.
+        if name == fullname or name == "__main__" or name in __all__:
             return None
         return spec_from_loader(fullname, self)
 
@@ -69,5 +163,13 @@ sys.meta_path.insert(0, _SecondName())
 
 
 def __getattr__(name: str) -> Any:
-    """What ``monitor`` has, like ``__version__``."""
-    return getattr(_monitor, name)
+    """A public name, or what ``monitor`` has."""
+    if name not in __all__ or name == "__version__":
+        return getattr(_monitor, name)
+    module = import_module(f"monitor.{_PLACES.get(name, _METRIC_CLASSES)}")
+    found = globals()[name] = getattr(module, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

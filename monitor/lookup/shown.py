@@ -52,6 +52,15 @@ def lines(found: Sequence[PlacedScore]) -> Iterator[str]:
     (first, *others) = latest_first(found)
     record = first.record
     yield from _head(record)
+    yield from evidence_lines(record)
+    yield from _scores(record)
+    for each in others:
+        other = _other(each)
+        yield "also {outcome} at {judged_at} by {judge}, for {application}".format(**other)
+
+
+def evidence_lines(record: ScoreRecord) -> Iterator[str]:
+    """The texts, and the claims of both with their verdicts."""
     yield from _texts(record)
     if judged_claims(record):
         yield "claims of the response, by passage, by all together, by the reference"
@@ -59,10 +68,6 @@ def lines(found: Sequence[PlacedScore]) -> Iterator[str]:
     if reference_claims(record):
         yield "claims of the reference, by passage, and whether the response says them"
         yield from reference_lines(record)
-    yield from _scores(record)
-    for each in others:
-        other = _other(each)
-        yield "also {outcome} at {judged_at} by {judge}, for {application}".format(**other)
 
 
 def _head(record: ScoreRecord) -> Iterator[str]:

@@ -221,7 +221,28 @@ def _quiet_libraries() -> None:
     logging.getLogger(_COORDINATOR).setLevel(logging.ERROR)
 
 
+def use_standard_library() -> None:
+    """From now on events go to the logger ``rag_monitor`` of the standard library, as they are.
+
+    For whoever imports us: neither its log nor its structlog is ours to set up.
+    """
+    _AS_GUEST.clear()
+    _AS_GUEST.append(
+        structlog.wrap_logger(
+            logging.getLogger("rag_monitor"),
+            processors=[structlog.stdlib.filter_by_level, _all_visible, _AS_PAIRS],
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
+    )
+
+
+_AS_PAIRS: Final = structlog.processors.KeyValueRenderer(key_order=["event"])
+_AS_GUEST: Final[list[structlog.stdlib.BoundLogger]] = []
+
+
 def logger() -> structlog.stdlib.BoundLogger:
     """A logger; its events are named by what happened, in snake case."""
+    if _AS_GUEST and not structlog.is_configured():
+        return _AS_GUEST[0]
     bound: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("monitor")
     return bound

@@ -22,6 +22,8 @@ from monitor.runtime.logs import logger
 MOST_LOST: Final = 4
 #: Time is counted in steps: a process that was stopped for an hour has not worked for an hour.
 STEP_S: Final = 0.5
+#: A thread that has had nothing to do for so long ends: whoever imports us keeps none.
+IDLE_S: Final = 2.0
 
 T = TypeVar("T")
 #: All that were made.
@@ -148,24 +150,27 @@ class Threads:
         self._changed.notify()
 
     def _work(self) -> None:
-        while True:
-            job = self._begun()
-            if job is None:
-                continue
-            job.run()
-            if not self._goes_on(job):
-                return
+        while (job := self._next()) is not None:
+            if job.has_begun:
+                job.run()
+                if not self._goes_on(job):
+                    return
             del job  # not held until the next one comes
 
-    def _begun(self) -> _Job[Any] | None:
+    def _next(self) -> _Job[Any] | None:
+        """The next job, which has begun if anybody wants it; None: there was none for a while."""
         with self._changed:
             self._idle += 1
             while not self._jobs:
-                self._changed.wait()
+                if not self._changed.wait(IDLE_S) and not self._jobs:
+                    self._working -= 1
+                    break
             self._idle -= 1
+            if not self._jobs:
+                return None
             job = self._jobs.popleft()
             job.has_begun = not job.is_unwanted
-            return job if job.has_begun else None
+            return job
 
     def _goes_on(self, job: _Job[Any]) -> bool:
         with self._changed:

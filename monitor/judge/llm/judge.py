@@ -27,7 +27,14 @@ from monitor.judge.llm.abilities import (
     has_patterns,
     response_format,
 )
-from monitor.judge.llm.library import attempts, count_tokens, list_price, litellm, require_llm
+from monitor.judge.llm.library import (
+    attempts,
+    close_connections,
+    count_tokens,
+    list_price,
+    litellm,
+    require_llm,
+)
 from monitor.judge.llm.retries import Retries
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
@@ -292,11 +299,9 @@ class LlmClient:
         return self._route
 
     async def aclose(self) -> None:
-        """Close litellm's connections; forget them too, or the next judge gets closed ones."""
+        """Close the connections that litellm keeps for this event loop, and no others."""
         if self._route is not None:
-            library = litellm()
-            await library.close_litellm_async_clients()
-            library.in_memory_llm_clients_cache.flush_cache()
+            await close_connections()
 
     async def _attempt(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
         started = self._clock()

@@ -10,6 +10,7 @@ texts and headers, is not for others.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import importlib.util
@@ -97,6 +98,27 @@ def _follow_no_redirects() -> None:
                 raise requests.HTTPError("a redirect", response=answer)
 
         setattr(requests.Session, "get_redirect_target", refused)  # noqa: B010
+
+
+async def close_connections() -> None:
+    """Close the clients that the library keeps for the running event loop, and forget them.
+
+    Each belongs to the loop it was made in. Those of other loops, and of others who use the library
+    in this process, stay as they are.
+    """
+    library, loop = litellm(), asyncio.get_running_loop()
+    kept: dict[str, Any] = library.in_memory_llm_clients_cache.cache_dict
+    for key in [key for key in kept if key.endswith(f"-{id(loop)}")]:
+        client = kept.pop(key)
+        # Its own client of httpx, under one name or the other.
+        held = getattr(client, "_client", None) or getattr(client, "client", None) or client
+        with suppress(Exception):
+            await held.aclose()
+    shared = getattr(library, "base_llm_aiohttp_handler", None)
+    session = getattr(shared, "client_session", None)
+    if shared is not None and getattr(session, "_loop", None) is loop:
+        with suppress(Exception):
+            await shared.close()
 
 
 def hush() -> None:

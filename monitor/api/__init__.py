@@ -1,0 +1,1 @@
+"""The judge and the metrics in Python; public is what ``rag_monitor`` hands on."""

@@ -1,0 +1,102 @@
+"""Where the fields of a row stand: a column's name, a path, or a function of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from monitor.api.arguments import meant
+from monitor.api.problems import InputRejected
+from monitor.runtime.expressions import Expression, ExpressionFailed
+
+#: A name of a column, a JMESPath expression, or a function of the row.
+Column = str | Callable[[Mapping[str, Any]], Any]
+
+_REQUIRED: Final = ("user_input", "response")
+#: Of a row as it comes; those that a set for ragas has beside them say nothing to a judge.
+FIELDS: Final = (*_REQUIRED, "reference", "retrieved_contexts", "interaction_id", "application")
+#: What other tools call them, so that an error can say what to write.
+_ELSEWHERE: Final = {
+    "user_input": ("question", "query", "input", "prompt"),
+    "response": ("answer", "output", "prediction", "actual_output"),
+    "reference": ("ground_truth", "ground_truths", "gt_answer", "expected_output", "expected"),
+    "retrieved_contexts": ("contexts", "context", "retrieved_context", "retrieval_context"),
+}
+
+
+@dataclass(frozen=True)
+class ColumnPlace:
+    """One field's place in every row."""
+
+    field: str
+    column: Column
+    expression: Expression | None = None
+
+    @classmethod
+    def of(cls, field: str, column: Column) -> ColumnPlace:
+        """Raises ``InputRejected`` for a text that is neither a name nor a path."""
+        if not isinstance(column, str):
+            return cls(field, column)
+        try:
+            return cls(field, column, Expression(column))
+        except ValueError:
+            return cls(field, column)  # a column may be called anything
+
+    def value(self, row: Mapping[str, Any], number: int) -> Any:
+        """What stands there; None where nothing does, and nothing need to."""
+        if not isinstance(self.column, str):
+            return self._called(self.column, row, number)
+        if self.column in row:
+            return row[self.column]
+        try:
+            return None if self.expression is None else self.expression.value(row)
+        except ExpressionFailed as error:
+            raise InputRejected(f"row {number}: {self.field}_column: {error}") from None
+
+    def _called(self, function: Callable[[Mapping[str, Any]], Any], row: Any, number: int) -> Any:
+        try:
+            return function(row)
+        except Exception as error:
+            raise InputRejected(
+                f"row {number}: {self.field}_column: the function raised {type(error).__name__}: "
+                f"{error}"
+            ) from error
+
+
+class RowColumns:
+    """All places; ``given`` are those that were named, by field."""
+
+    def __init__(self, given: Mapping[str, Column]) -> None:
+        self._given = frozenset(given)
+        self._places = [ColumnPlace.of(name, given.get(name, name)) for name in FIELDS]
+
+    def fields(self, row: Mapping[str, Any], number: int) -> dict[str, Any]:
+        """The fields in a row; raises ``InputRejected`` that names one that is not there."""
+        found = {place.field: place.value(row, number) for place in self._places}
+        for place in self._places:
+            named = place.field in self._given
+            if found[place.field] is None and (place.field in _REQUIRED or named):
+                if named and place.field not in _REQUIRED and place.column in row:
+                    continue  # an empty cell
+                raise InputRejected(self._absent(place, row, number))
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _absent(self, place: ColumnPlace, row: Mapping[str, Any], number: int) -> str:
+        return f"row {number}: no {place.field}{self._where(place)}; {_hint(place, row)}"
+
+    def _where(self, place: ColumnPlace) -> str:
+        if place.field not in self._given:
+            return ""
+        return f" at {place.column!r}" if isinstance(place.column, str) else " from its function"
+
+
+def _hint(place: ColumnPlace, row: Mapping[str, Any]) -> str:
+    names = list(row)
+    if isinstance(place.column, str) and place.column in row:
+        return "its cell is empty"
+    for other in _ELSEWHERE.get(place.field, ()):
+        if other in row:
+            return f"the row has {', '.join(names)}: say {place.field}_column={other!r}"
+    near = meant(place.column, names) if isinstance(place.column, str) else ""
+    return f"the row has {', '.join(names) or 'nothing'}{f': {near}' if 'did you' in near else ''}"

@@ -1,0 +1,216 @@
+"""Many rows scored at once: one judgement a row for all metrics, in the order of the rows."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from monitor.api.arguments import known_arguments, meant
+from monitor.api.classes import METRIC_CLASSES, class_name
+from monitor.api.columns import FIELDS, Column, RowColumns
+from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
+from monitor.api.metric import CatalogueMetric, judge_failed
+from monitor.api.problems import InputRejected
+from monitor.api.running import waited_for
+from monitor.api.samples import ScorableTurn, rows_of, turn_of
+from monitor.api.tables import EvaluationResult
+from monitor.errors import DependencyRefused, JudgeFailed
+from monitor.evaluate.noise import noise_passages
+from monitor.evaluate.summary import Summary, progress_line
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import Outcome, Passage, ScoreRecord
+
+#: What ``metrics`` takes: objects, classes, or names of the catalogue.
+AnyMetric = CatalogueMetric | type[CatalogueMetric] | str
+
+#: Some more rows than are judged at a time: the oldest may take longest.
+_AHEAD: Final = 4
+#: Seconds between two looks at how far it is: on a terminal, where one replaces the other, and not.
+_EVERY_S: Final = {True: 1.0, False: 10.0}
+
+
+@known_arguments
+async def aevaluate(
+    dataset: Any,
+    metrics: Sequence[AnyMetric] | None = None,
+    llm: AnyJudge | None = None,
+    *,
+    judge: AnyJudge | None = None,
+    relevance: RelevanceBy | None = None,
+    user_input_column: Column | None = None,
+    response_column: Column | None = None,
+    reference_column: Column | None = None,
+    retrieved_contexts_column: Column | None = None,
+    interaction_id_column: Column | None = None,
+    application_column: Column | None = None,
+    column_map: Mapping[str, str] | None = None,
+    noise_context: Sequence[str] = (),
+    show_progress: bool = True,
+    raise_exceptions: bool = False,
+) -> EvaluationResult:
+    """Score every row in every metric; a row is judged once for all of them.
+
+    ``dataset`` is a list of dicts or samples, a DataFrame, or what else has rows. A column is a
+    name, a JMESPath expression, or a function of the row; ``column_map`` names them as ragas does.
+    ``metrics`` default to the whole catalogue. ``noise_context`` are texts that are appended to the
+    passages of each row, labelled irrelevant. A row whose judgement fails has no value, and
+    ``JUDGE_FAILED`` as its reason; with ``raise_exceptions`` it raises ``JudgeFailed``.
+
+    Raises ``InputRejected`` that names row and field before any row is judged, and
+    ``DependencyRefused`` where the judge answers nothing at all.
+    """
+    columns = RowColumns(
+        {
+            **_mapped(column_map or {}),
+            **_given(
+                user_input=user_input_column,
+                response=response_column,
+                reference=reference_column,
+                retrieved_contexts=retrieved_contexts_column,
+                interaction_id=interaction_id_column,
+                application=application_column,
+            ),
+        }
+    )
+    job = _RowsJob(columns, noise_passages(noise_context), show_progress, raise_exceptions)
+    return await job.scored(dataset, _chosen(metrics), (llm, judge, relevance))
+
+
+evaluate = waited_for(aevaluate)
+
+
+def _given(**columns: Column | None) -> dict[str, Column]:
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _mapped(column_map: Mapping[str, str]) -> dict[str, Column]:
+    """As ragas names columns; raises ``InputRejected`` for a field that is none."""
+    for name in column_map:
+        if name not in FIELDS:
+            raise InputRejected(f"column_map: no field {name!r}: {meant(name, FIELDS)}")
+    return dict(column_map)
+
+
+def _chosen(metrics: Sequence[AnyMetric] | None) -> list[CatalogueMetric]:
+    """The metrics as objects; raises ``InputRejected`` for what is none."""
+    if isinstance(metrics, str | CatalogueMetric | type):
+        metrics = [metrics]
+    made = [_made(each) for each in (CATALOGUE if metrics is None else metrics)]
+    # Both modes of one metric have a column each, unless somebody has named them.
+    twice = Counter(metric.name for metric in made)
+    for name in (name for name, times in twice.items() if times > 1):
+        raise InputRejected(f"metrics: two are called {name}: give one of them another name=")
+    return made
+
+
+def _made(metric: AnyMetric) -> CatalogueMetric:
+    if isinstance(metric, CatalogueMetric):
+        return metric
+    if isinstance(metric, type) and issubclass(metric, CatalogueMetric):
+        return metric()
+    if isinstance(metric, str):
+        if metric not in CATALOGUE:
+            raise InputRejected(f"metrics: no metric {metric!r}: {meant(metric, CATALOGUE)}")
+        return METRIC_CLASSES[class_name(metric)]()
+    kind = f"{type(metric).__module__}.{type(metric).__name__}"
+    raise InputRejected(f"metrics: found a {kind}, expected a metric of rag_monitor, or its name")
+
+
+@dataclass(frozen=True)
+class _RowsJob:
+    """How rows are read and told."""
+
+    columns: RowColumns
+    noise: Sequence[Passage]
+    shows: bool
+    raises: bool
+
+    async def scored(
+        self,
+        dataset: Any,
+        metrics: Sequence[CatalogueMetric],
+        who: tuple[AnyJudge | None, AnyJudge | None, RelevanceBy | None],
+    ) -> EvaluationResult:
+        rows = list(rows_of(dataset))
+        if not rows:
+            raise InputRejected("there are no rows")
+        turns = [
+            turn_of(self.columns.fields(row, number), number, self.noise)
+            for number, row in enumerate(rows, 1)
+        ]
+        llm, judge, relevance = who
+        JudgeChoice.of(llm, judge, relevance)  # a wrong one is told, also where none needs it
+        made: list[tuple[JudgeChoice, list[ScoreRecord]]] = []
+        columns = {}
+        for metric in metrics:
+            choice = metric.choice(llm if judge is None else judge, relevance)
+            found = next((records for known, records in made if known == choice), None)
+            if found is None:
+                choice.warn()
+                with _progress(len(turns), shows=self.shows) as summary:
+                    found = await judged_rows(turns, choice, summary, raises=self.raises)
+                made.append((choice, found))
+            columns[metric.name] = (metric.scored, found)
+        return EvaluationResult(rows, columns)
+
+
+async def judged_rows(
+    turns: Sequence[ScorableTurn],
+    choice: JudgeChoice,
+    summary: Summary | None = None,
+    *,
+    raises: bool = True,
+) -> list[ScoreRecord]:
+    """The record of each row, in their order; as many at a time as the judge has places for.
+
+    ``raises``: ``JudgeFailed`` for the first that fails. Raises ``DependencyRefused`` where the
+    judge answers none of them.
+    """
+    judge, summary = await ready(choice), summary or Summary()
+    found: list[ScoreRecord | None] = [None] * len(turns)
+    rows = iter(enumerate(turns))
+
+    async def work() -> None:
+        for number, turn in rows:
+            record = found[number] = await judge.record(turn)
+            summary.add(record)
+            if raises and record.outcome in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
+                raise judge_failed(record)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(len(turns), _AHEAD * choice.settings.judge.concurrency)):
+                group.create_task(work())
+    except* JudgeFailed as errors:
+        raise errors.exceptions[0] from None
+    if summary.refused:
+        raise DependencyRefused(summary.refused)
+    return [record for record in found if record is not None]
+
+
+@contextmanager
+def _progress(rows: int, *, shows: bool) -> Iterator[Summary]:
+    """Counts what is judged, and says how far it is: every second on a terminal, else every ten."""
+    summary, began, err = Summary(), time.monotonic(), sys.stderr
+    begin, end = ("\r\x1b[K", "") if err.isatty() else ("", "\n")
+
+    async def say() -> None:
+        while True:
+            await asyncio.sleep(_EVERY_S[err.isatty()])
+            rate = summary.records / (time.monotonic() - began)
+            line = progress_line(summary.records, rows, rate, summary.usage.usd)
+            print(f"{begin}{line}", end=end, file=err, flush=True)
+
+    saying = asyncio.ensure_future(say()) if shows else None
+    try:
+        yield summary
+    finally:
+        if saying is not None:
+            saying.cancel()
+            print(begin, end="", file=err, flush=True)

@@ -1,0 +1,27 @@
+"""A model as ragas users name it: with the client that asks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from monitor.api.arguments import known_arguments
+from monitor.api.judges import NamedModel
+
+
+@known_arguments
+def llm_factory(model: str, provider: str = "openai", client: Any = None) -> NamedModel:
+    """The model as a judge; of the client its address and key are taken.
+
+    ``client`` is one like ``openai.AsyncOpenAI``, and need not be there: then provider, address and
+    key are those of the settings and the environment.
+
+    >>> llm_factory("gpt-4o-mini").flags
+    {'judge.kind': 'llm', 'judge.model': 'openai/gpt-4o-mini'}
+    """
+    name = model if model.startswith(f"{provider}/") else f"{provider}/{model}"
+    flags: dict[str, Any] = {"judge.kind": "llm", "judge.model": name}
+    if getattr(client, "base_url", None) is not None:
+        flags["judge.api_base"] = str(client.base_url).rstrip("/")
+    if isinstance(getattr(client, "api_key", None), str) and client.api_key:
+        flags["judge.api_key"] = client.api_key
+    return NamedModel(flags)

@@ -1,0 +1,250 @@
+"""Calls of a metric: names that are wrong, loops that run, who judges, what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import rag_monitor
+from monitor.api.classes import METRIC_CLASSES, stub
+from monitor.judge.offline.judge import OfflineJudge
+from monitor.judge.protocol import CostMeter
+from monitor.metrics.catalogue import CATALOGUE
+from monitor.records import Claims, Interaction, Judgement
+from monitor.runtime.threads import IDLE_S
+from rag_monitor import (
+    ConfigurationError,
+    Faithfulness,
+    InputRejected,
+    JudgeFailed,
+    NoiseSensitivity,
+    SingleTurnSample,
+    llm_factory,
+)
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
+from tests.stages.beside import served
+from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+
+ROOT = Path(__file__).parents[3]
+FIELDS: dict[str, Any] = {
+    "user_input": QUESTION,
+    "response": RESPONSE,
+    "retrieved_contexts": list(PASSAGES),
+    "reference": REFERENCE,
+}
+
+
+class At:
+    """As much of a client of OpenAI as says where it asks."""
+
+    def __init__(self, url: str) -> None:
+        self.base_url, self.api_key = url, "none"
+
+
+class Counting(OfflineJudge):
+    """A judge of a user's own."""
+
+    judged = 0
+
+    async def judge(
+        self,
+        interaction: Interaction,
+        cost_meter: CostMeter | None = None,
+        claims: Claims | None = None,
+    ) -> Judgement:
+        self.judged += 1
+        return await super().judge(interaction, cost_meter, claims)
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    """The same in a thread of its own, so that it answers while the test's own loop is held up."""
+    with served(JudgeServer(LABELS)) as found:
+        yield found
+
+
+async def test_a_hundred_scores_leave_nothing(server: JudgeServer) -> None:
+    """Within a running loop: no thread, no socket and no task is left, and all values agree."""
+    scorer = NoiseSensitivity(llm_factory("judge", client=At(server.url)), mode="irrelevant")
+
+    def one(number: int) -> float | None:
+        # Another passage each time, so that the model is asked.
+        passages = [*PASSAGES, f"Note {number}."]
+        return scorer.score(**{**FIELDS, "retrieved_contexts": passages}).value
+
+    values = {one(number) for number in range(3)}
+    before = await left()
+    values |= {one(number) for number in range(3, 103)}
+    assert values == {0.5}
+    assert len(server.log) >= 103
+    after = await left()
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)
+
+
+async def left() -> tuple[int, int, int]:
+    """Threads, open files and sockets, and tasks, once the server has seen connections close."""
+    process = psutil.Process()
+    for _ in range(100):
+        await asyncio.sleep(0.02)
+        if all(each.status == psutil.CONN_LISTEN for each in process.net_connections("tcp")):
+            break
+    return threading.active_count(), process.num_fds(), len(asyncio.all_tasks())
+
+
+async def test_score_within_a_running_loop() -> None:
+    """As in a notebook: the call is waited for, in the very thread of the loop."""
+    scorer = Faithfulness(judge="offline")
+    assert scorer.score(**FIELDS).value == (await scorer.ascore(**FIELDS)).value
+    assert [t.name for t in threading.enumerate() if t.name == "rag_monitor"] == []
+
+
+def test_threads_of_the_offline_judge_end() -> None:
+    """They are few, and a while later they are gone."""
+    Faithfulness(judge="offline").score(**FIELDS)
+    until = time.monotonic() + 5 * IDLE_S
+    while time.monotonic() < until:
+        if not [t for t in threading.enumerate() if t.name == "offline judge"]:
+            return
+        time.sleep(0.05)
+    raise AssertionError([t.name for t in threading.enumerate()])
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong", "said"),
+    [
+        (Faithfulness, "lmm", r"Faithfulness\(\) has no argument 'lmm': did you mean llm"),
+        (NoiseSensitivity, "modus", r"NoiseSensitivity\(\) has no argument 'modus': did you"),
+        (Faithfulness(judge="offline").score, "respones", "'respones': did you mean response"),
+        (rag_monitor.evaluate, "metrix", "'metrix': did you mean metrics"),
+    ],
+)
+def test_an_unknown_argument_names_the_nearest(
+    call: Callable[..., object], wrong: str, said: str
+) -> None:
+    """It is an error, and never left out in silence."""
+    with pytest.raises(TypeError, match=said):
+        call(**{wrong: "x"})
+
+
+def test_a_field_of_a_sample_is_known_or_an_error() -> None:
+    """Fields of ragas that are not scored are taken; others are named with the nearest."""
+    SingleTurnSample(user_input="a", response="b", reference_contexts=["c"], rubrics={"d": "e"})
+    with pytest.raises(ValueError, match="no field 'user_imput': did you mean user_input"):
+        SingleTurnSample.model_validate({"user_imput": "a"})
+    with pytest.raises(InputRejected, match="the sample has no response"):
+        Faithfulness(judge="offline").single_turn_score(SingleTurnSample(user_input="a"))
+
+
+def test_the_mode_is_one_of_two() -> None:
+    """A wrong one, or two that differ, is an error at once."""
+    with pytest.raises(ValueError, match="mode: found 'both', expected 'relevant' or 'irrelevant'"):
+        NoiseSensitivity(mode="both")  # type: ignore[arg-type]
+    with (
+        pytest.warns(DeprecationWarning, match="focus is called mode"),
+        pytest.raises(ValueError, match="mode is 'relevant' and focus is 'irrelevant'"),
+    ):
+        NoiseSensitivity(mode="relevant", focus="irrelevant")
+
+
+def test_the_lexical_judge_is_named_where_nobody_chose_it() -> None:
+    """The settings' judge is offline: a warning says so. Chosen by name, it is silent."""
+    with pytest.warns(UserWarning, match="no model judges: .* a lexical check"):
+        Faithfulness().score(**FIELDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Faithfulness(judge="offline").score(**FIELDS)
+
+
+def test_what_is_no_judge_is_refused() -> None:
+    """Also a wrapper of another library, and two judges for one metric."""
+    with pytest.raises(ConfigurationError, match=r"llm: found a builtins.object, which has no ju"):
+        Faithfulness(llm=object())  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="two names of one thing"):
+        Faithfulness("openai/a", judge="offline")
+
+
+def test_a_judge_of_the_users_own() -> None:
+    """Anything that does what the protocol asks."""
+    judge = Counting()
+    result = Faithfulness(judge=judge).score(**FIELDS)
+    assert judge.judged == 1
+    assert result.record.judge == judge.identity
+    assert result.value == Faithfulness(judge="offline").score(**FIELDS).value
+
+
+async def test_a_judge_that_fails_is_an_error() -> None:
+    """It is no score of 0, and says who failed and why."""
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.EMPTY, times=None),))
+    async with JudgeServer(LABELS, plan) as server:
+        scorer = Faithfulness(llm_factory("judge", client=At(server.url)))
+        with pytest.raises(
+            JudgeFailed, match=r"llm@.* \(judge-sim-1\) gave no judgement: malformed"
+        ):
+            await scorer.ascore(**FIELDS)
+
+
+def test_the_explanation_has_the_words_of_show() -> None:
+    """Passages with their relevance, claims with verdicts, what counts, the counts, the formula."""
+    result = NoiseSensitivity(judge="offline", mode="irrelevant").score(
+        user_input="How long is the warranty, and what does returning cost?",
+        response="The warranty lasts 24 months. Returning an item costs 5 euros.",
+        reference="The warranty lasts 24 months. Returning an item is free.",
+        retrieved_contexts=[
+            "The warranty lasts 24 months from the day of delivery.",
+            {"text": "Price list of 2019: returning an item costs 5 euros.", "id": "prices"},
+        ],
+    )
+    said = result.explain()
+    assert said.startswith(
+        "noise_sensitivity_irrelevant 0.500: 1 of 2 claims: wrong claims from ir"
+    )
+    assert "   2  [prices] [irrelevant] Price list of 2019" in said
+    assert "←  wrong" not in said
+    assert "Returning an item costs 5 euros.  ← wrong, from irrelevant passage 2 (prices)" in said
+    assert "counts against it: claim 2, wrong, from irrelevant passage 2 (prices): Return" in said
+    assert "formula: mean_i(IF_i ∧ ¬T_i) = 1 / 2" in said
+    assert "<b>noise_sensitivity_irrelevant 0.500" in result._repr_html_()
+    assert repr(result).startswith("<MetricResult value=0.5: noise_sensitivity_irrelevant 0.500")
+    assert result.judgement is not None
+    assert CATALOGUE[result.metric].function(result.judgement) == result.value
+
+
+def test_a_class_for_each_metric() -> None:
+    """Each is public, is made of the catalogue, and stands in the stub that editors read."""
+    assert [made.metric for made in METRIC_CLASSES.values()] == list(CATALOGUE)
+    assert METRIC_CLASSES.keys() <= set(rag_monitor.__all__)
+    assert (ROOT / "monitor/api/classes.pyi").read_text(encoding="utf-8") == stub()
+    for name in rag_monitor.__all__:
+        assert getattr(rag_monitor, name) is not None
+    assert dir(rag_monitor) == sorted(rag_monitor.__all__)
+
+
+def test_importing_is_quick_and_loads_no_model_library() -> None:
+    """Neither the library nor the rooms behind a name are loaded before one is asked for."""
+    code = "import sys, rag_monitor; print(sorted(m for m in sys.modules if m in %r))"
+    heavy = {"litellm", "pydantic", "monitor.api", "monitor.config", "pandas", "openai"}
+    found = subprocess.run(
+        [sys.executable, "-c", code % heavy], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+    found = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from rag_monitor import evaluate; print('litellm' in sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "False"
