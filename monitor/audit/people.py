@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Final
 
 from pydantic import ValidationError
@@ -18,6 +19,16 @@ KINDS: Final = (
     "reference_by_passage",
     "reference_by_response",
 )
+
+
+def one_name(name: str) -> str:
+    """One person has one name, however it is typed: two of them would count as two reviewers.
+
+    >>> one_name(" Ann  LEE "), one_name("Ａnn lee")
+    ('ann lee', 'ann lee')
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(folded.split())
 
 
 def peoples_values(record: ScoreRecord, verdicts: Verdicts) -> dict[str, float]:

@@ -38,6 +38,8 @@ LEAST_SLOPE: Final = 0.3
 LEAST_EFFECTIVE: Final = 30.0
 #: The latest audits are held against those before them; χ² with two degrees of freedom at 1 %.
 LATEST: Final = 50
+#: An audit that alone decides the line lies on it: its residual of 0 is divided by something.
+_MOST_LEVERAGE: Final = 0.9
 _CHI2_2_AT_1_PERCENT: Final = 9.210340371976182
 
 
@@ -62,8 +64,10 @@ class JudgeErrors(NamedTuple):
     """What audits say of a judge's errors; enough to correct any mean that it gives.
 
     ``alpha`` and ``beta`` are the line E[j] = α + β·E[h]; ``people`` is h̄, ``spread`` S_hh;
-    ``squares`` are Σ(ω/Ω)²r², Σ(ω/Ω)²r²(h − h̄) and Σ(ω/Ω)²r²(h − h̄)² of its residuals r;
-    ``effective`` is k = Ω²/Σω², ``audits`` n.
+    ``squares`` are Σ(ω/Ω)²r², Σ(ω/Ω)²r²(h − h̄) and Σ(ω/Ω)²r²(h − h̄)² of its residuals r, each
+    divided by 1 less its leverage (HC3: MacKinnon & White, "Some heteroskedasticity-consistent
+    covariance matrix estimators", Journal of Econometrics 29 (1985) 305–325); ``effective`` is
+    k = Ω²/Σω², ``audits`` n.
     """
 
     alpha: float
@@ -126,20 +130,20 @@ def corrected(errors: JudgeErrors, mean: float, variance: float) -> Corrected:
 
     ``variance`` is that of the judge's mean.
 
-    Var = [Var(θ̂) + k/(k − 2)·(Σg² + 1/(4n²))]/β² with g = (ω/Ω)·r·(1 + (θ̂_c − h̄)(h − h̄)/S_hh);
-    1/(4n²) is half an error more, as none among n audits does not mean that there are none. The
-    interval is ± t of k − 2 degrees of freedom, clipped to [0, 1].
+    Var = [Var(θ̂) + k/(k − 2)·(Σg² + (1 + (θ̂_c − h̄)²/S_hh)/(4n²))]/β² with g =
+    (ω/Ω)·r·(1 + (θ̂_c − h̄)(h − h̄)/S_hh); 1/(4n²) is half an error more, as none among n audits
+    does not mean that there are none: it tells against the mean, and far from what was audited
+    against the slope. The interval is ± t of k − 2 degrees of freedom, clipped to [0, 1].
 
     >>> right = judge_errors([Audited(x, x, 1.0) for x in [0.0] * 90 + [1.0] * 10])
     >>> [round(x, 3) for x in corrected(right, 0.2, 0.02**2)]
     [0.2, 0.159, 0.241]
     """
     value = (mean - errors.alpha) / errors.beta
-    t = (value - errors.people) / errors.spread
-    first, second, third = errors.squares
-    of_audits = first + 2 * t * second + t * t * third + 1 / (4 * errors.audits**2)
-    inflated = _small_sample(errors.effective) * of_audits
-    return _interval(value, (variance + inflated) / errors.beta**2, errors.effective)
+    off = value - errors.people
+    of_mean, of_both, of_slope = _covariance_at_mean(errors)
+    of_audits = of_mean + 2 * off * of_both + off * off * of_slope
+    return _interval(value, (variance + of_audits) / errors.beta**2, errors.effective)
 
 
 def corrected_estimate(
@@ -248,7 +252,9 @@ def _line(audits: Sequence[Audited], moments: _Moments) -> JudgeErrors | None:
     squares = [0.0, 0.0, 0.0]
     for one in audits:
         off = one.people - moments.people
-        square = (one.weight / moments.total * (one.judge - alpha - beta * one.people)) ** 2
+        share, residual = one.weight / moments.total, one.judge - alpha - beta * one.people
+        leverage = min(_MOST_LEVERAGE, share * (1 + off**2 / moments.s_hh))
+        square = (share * residual / (1 - leverage)) ** 2
         for power in range(3):
             squares[power] += square * off**power
     return JudgeErrors(
@@ -262,19 +268,26 @@ def _line(audits: Sequence[Audited], moments: _Moments) -> JudgeErrors | None:
     )
 
 
-def _covariance(line: JudgeErrors) -> tuple[float, float, float]:
-    """Var(α̂), Cov(α̂, β̂) and Var(β̂), with the same half error as ``corrected``."""
-    s, h = line.spread, line.people
+def _covariance_at_mean(line: JudgeErrors) -> tuple[float, float, float]:
+    """Variance of the line at h̄, its covariance with the slope, and the variance of the slope.
+
+    With half an error more in both variances.
+    """
     first, second, third = line.squares
-    of_mean, of_both, of_slope = first + 1 / (4 * line.audits**2), second / s, third / s**2
-    # Half an error at h ≠ h̄ tells as much against the slope as against the mean.
-    of_slope += 1 / (4 * line.audits**2) / s
+    spread, half_error = line.spread, 1 / (4 * line.audits**2)
     inflated = _small_sample(line.effective)
     return (
-        inflated * (of_mean - 2 * h * of_both + h * h * of_slope),
-        inflated * (of_both - h * of_slope),
-        inflated * of_slope,
+        inflated * (first + half_error),
+        inflated * (second / spread),
+        inflated * (third / spread / spread + half_error / spread),
     )
+
+
+def _covariance(line: JudgeErrors) -> tuple[float, float, float]:
+    """Var(α̂), Cov(α̂, β̂) and Var(β̂)."""
+    of_mean, of_both, of_slope = _covariance_at_mean(line)
+    h = line.people
+    return of_mean - 2 * h * of_both + h * h * of_slope, of_both - h * of_slope, of_slope
 
 
 def _small_sample(effective: float) -> float:

@@ -96,7 +96,9 @@ async def filled(database: Database, number: int, seed: int) -> float:
 
 
 @asynccontextmanager
-async def pages(database: Database, folder: Path) -> AsyncIterator[int]:
+async def pages(
+    database: Database, folder: Path, clock: Callable[[], float] = lambda: NOW
+) -> AsyncIterator[int]:
     """The pages over a database, on a free port."""
     (folder / "passwords").write_text(PASSWORD + "\n", "utf-8")
     registry, health = CollectorRegistry(), Health(time.monotonic)
@@ -109,10 +111,10 @@ async def pages(database: Database, folder: Path) -> AsyncIterator[int]:
             EvidenceSearch(database),
             AuditDrawing(database),
             labels,
-            CorrectionPublisher(labels, outbox, lambda: NOW),
+            CorrectionPublisher(labels, outbox, clock),
             health,
             telemetry,
-            lambda: NOW,
+            clock,
             AlarmViews({}, alarm_fragment, partial(alarm_list, empty=""), alarm_status),
             lambda *_: SaidOfJudge(None, None),
         ),

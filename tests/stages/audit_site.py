@@ -30,6 +30,10 @@ class SiteVisitor:
     ) -> None:
         await self._session.close()
 
+    def cookie(self, name: str) -> str:
+        """The value of a cookie that was set."""
+        return next(each.value for each in self._session.cookie_jar if each.key == name)
+
     async def get(self, path: str) -> tuple[int, str]:
         """Status and page, wherever it leads."""
         async with self._session.get(self.url + path) as answer:

@@ -29,6 +29,7 @@ from monitor.audit.store.drawing import (
     STRATEGIES,
     AuditProgress,
     DrawRequest,
+    Hold,
     new_seed,
 )
 from monitor.audit.store.rows import milliseconds
@@ -47,6 +48,11 @@ _WORST: Final = 5
 _NO_NOTE: Final = (
     "The label is kept, its note is not: the texts of this interaction were forgotten."
 )
+_NOT_YOURS: Final[Mapping[Hold, str]] = {
+    "somebody_elses": "Nothing was saved: your 15 minutes were over, and somebody else is at it "
+    "now. Take the next one.",
+    "labelled": "Nothing was saved: others have given all labels that it needs. Take the next one.",
+}
 #: At once, by a form: more is a command's.
 _MOST_DRAWN: Final = 1_000
 
@@ -218,6 +224,7 @@ class AuditPages:
         found: FoundInteraction | None,
         ticks: Verdicts | None = None,
         wrong: str = "",
+        status: int = 400,
     ) -> web.Response:
         """One to be labelled: with the ticks of the judge, or with those that are ``wrong``."""
         now_ms = milliseconds(self._parts.clock())
@@ -227,7 +234,7 @@ class AuditPages:
             visit,
             "audit.html",
             "Audit",
-            400 if wrong else 200,
+            status if wrong else 200,
             said=visit.request.query.get("said", "")[:200],
             wrong=wrong,
             record=record,
@@ -261,9 +268,13 @@ class AuditPages:
         except ValueError as error:
             wrong = f"Nothing was saved: {_plainly(error)}."
             return await self._item(visit, item, found, verdicts, wrong)
+        now_ms = milliseconds(parts.clock())
+        hold = await parts.drawing.hold(item, visit.person.name, now_ms)
+        if hold != "yours":
+            return await self._item(visit, item, found, verdicts, _NOT_YOURS[hold], 409)
         given = HumanLabel(
             visit.person.name,
-            milliseconds(parts.clock()),
+            now_ms,
             verdicts,
             str(visit.form.get("note", ""))[:2_000],
         )

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from monitor.audit.people import one_name
 from monitor.errors import ConfigurationError
 
 Permission = Literal["read", "label"]
@@ -20,6 +22,8 @@ Permission = Literal["read", "label"]
 SESSION_S: Final = 12 * 3_600
 #: Whoever logs in with the one password that has no name.
 ANYBODY: Final = "reviewer"
+#: Sessions that were logged out of are remembered until they would have ended; so many at most.
+_MOST_ENDED: Final = 100_000
 _NAMED: Final = re.compile(r"([^:\s]{1,64}):(read|label):(.+)")
 #: Of a password: fewer characters are guessed.
 _SHORTEST: Final = 8
@@ -72,10 +76,10 @@ class Passwords:
             if named is None:
                 found = found or Person(_plain(name) or ANYBODY, "label")
             else:
-                own_name = Person(named[1], "read" if named[2] == "read" else "label")
+                own_name = Person(one_name(named[1]), "read" if named[2] == "read" else "label")
         if own_name is not None:
             return own_name
-        if found is not None and found.name.casefold() in _names(lines):
+        if found is not None and found.name in _names(lines):
             raise NameTaken(found.name)
         return found
 
@@ -111,12 +115,18 @@ class Passwords:
 class Sessions:
     """Who has logged in, in a cookie that nobody else can make.
 
-    A session ends after ``SESSION_S``, with the process, and when the passwords change.
+    A session ends after ``SESSION_S``, by logging out, with the process, whose key it is signed
+    with, and when the passwords change. ``clock`` gives seconds.
     """
 
-    def __init__(self, version: Callable[[], str]) -> None:
+    def __init__(
+        self, version: Callable[[], str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._version, self._key = version, secrets.token_bytes(32)
         self._sessions = URLSafeTimedSerializer(self._key, salt="session")
+        self._clock = clock
+        #: Serial number of a session that was logged out of → when it would have ended by itself.
+        self._ended: OrderedDict[str, float] = OrderedDict()
 
     def begin(self, person: Person) -> str:
         """The value of a new cookie."""
@@ -128,12 +138,31 @@ class Sessions:
     def person(self, cookie: str) -> Person | None:
         """Whose it is; None where it has expired, or is not ours."""
         try:
-            name, role, version, _ = self._sessions.loads(cookie, max_age=SESSION_S)
+            name, role, version, serial = self._sessions.loads(cookie, max_age=SESSION_S)
         except (BadSignature, ValueError):
             return None
-        if not hmac.compare_digest(version, self._version()):
+        if serial in self._ended or not hmac.compare_digest(version, self._version()):
             return None
         return Person(name, role)
+
+    def end(self, cookie: str) -> None:
+        """From now on this cookie is nobody's, whoever has a copy of it."""
+        try:
+            serial = self._sessions.loads(cookie, max_age=SESSION_S)[3]
+        except (BadSignature, ValueError):
+            return
+        now = self._clock()
+        self._ended[serial] = now + SESSION_S
+        while self._ended:
+            first, ends = next(iter(self._ended.items()))
+            if ends > now and len(self._ended) <= _MOST_ENDED:
+                break
+            del self._ended[first]
+
+    @property
+    def ended(self) -> int:
+        """How many that were logged out of are remembered."""
+        return len(self._ended)
 
     def form_token(self, cookie: str) -> str:
         """What a form must bring along that was made for the owner of this cookie."""
@@ -196,9 +225,9 @@ class Attempts:
 
 
 def _names(lines: Sequence[str]) -> set[str]:
-    """Those that have a password of their own, in small letters."""
-    return {named[1].casefold() for line in lines if (named := _NAMED.fullmatch(line))}
+    """Those that have a password of their own."""
+    return {one_name(named[1]) for line in lines if (named := _NAMED.fullmatch(line))}
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^\w .@+-]", "", name).strip()[:64]
+    return one_name(re.sub(r"[^\w .@+-]", "", one_name(name)))[:64].strip()

@@ -279,7 +279,8 @@ class AuditSite:
             secure=request.secure or is_at_proxy,
         )
 
-    async def _logout(self, _visit: PageVisit) -> web.StreamResponse:
+    async def _logout(self, visit: PageVisit) -> web.StreamResponse:
+        self._sessions.end(visit.cookie)
         response = web.HTTPSeeOther("/login")
         response.del_cookie(COOKIE, path="/")
         raise response

@@ -80,6 +80,10 @@ class AuditProgress(NamedTuple):
     done: int
 
 
+#: Whose an item is: what can be said to somebody who sends a label.
+Hold = Literal["yours", "somebody_elses", "labelled"]
+
+
 class _Rated(NamedTuple):
     evidence_id: int
     segment: str
@@ -151,6 +155,36 @@ class AuditDrawing:
         if not taken.rowcount:  # another was quicker
             return await self.next_for(reviewer, now_ms, application, found.id)
         return AuditItem(found.id, found.evidence_id)
+
+    async def hold(self, number: int, reviewer: str, now_ms: int) -> Hold:
+        """Whether this reviewer may label an item now; then it is theirs for 15 minutes more.
+
+        Who comes back late may, while nobody else has it and it still needs a label; who has
+        labelled it may label it again.
+        """
+        readings = (
+            select(func.count(label.c.reviewer.distinct()))
+            .where(label.c.evidence_id == item.c.evidence_id)
+            .scalar_subquery()
+        )
+        own = exists().where(
+            label.c.evidence_id == item.c.evidence_id, label.c.reviewer == reviewer
+        )
+        async with self._database.writing() as connection:
+            taken = await connection.execute(
+                update(item)
+                .where(item.c.id == number, or_(own, readings < item.c.readings))
+                .where(or_(own, _is_free(reviewer, now_ms)))
+                .values(
+                    leased_by=case((own, item.c.leased_by), else_=reviewer),
+                    leased_until_ms=case((own, item.c.leased_until_ms), else_=now_ms + LEASE_MS),
+                )
+            )
+            if taken.rowcount:
+                return "yours"
+            done = select(readings >= item.c.readings).where(item.c.id == number)
+            is_done = (await connection.execute(done)).scalar_one_or_none()
+        return "labelled" if is_done else "somebody_elses"
 
     async def evidence_of(self, number: int) -> int | None:
         """The interaction of an item; None where it was dropped."""

@@ -78,7 +78,10 @@ def test_the_line_is_that_of_weighted_least_squares(audits: list[Audited]) -> No
 def test_the_interval_is_that_of_the_formula(
     audits: list[Audited], mean: float, variance: float
 ) -> None:
-    """Var = [Var(θ̂) + k/(k − 2)·(Σg² + 1/(4n²))]/β², audit by audit, clipped to [0, 1]."""
+    """Var = [Var(θ̂) + k/(k − 2)·(Σg² + (1 + (θ̂_c − h̄)²/S_hh)/(4n²))]/β², audit by audit.
+
+    Each residual is divided by 1 less its leverage; clipped to [0, 1].
+    """
     errors = judge_errors(audits)
     assume(isinstance(errors, JudgeErrors))
     assert isinstance(errors, JudgeErrors)
@@ -90,12 +93,14 @@ def test_the_interval_is_that_of_the_formula(
             one.weight
             / total
             * (one.judge - alpha - beta * one.people)
+            / (1 - min(0.9, one.weight / total * (1 + (one.people - people) ** 2 / spread)))
             * (1 + (value - people) * (one.people - people) / spread)
         )
         ** 2
         for one in audits
     )
-    within = variance + k / (k - 2) * (of_audits + 1 / (4 * n**2))
+    half_error = (1 + (value - people) ** 2 / spread) / (4 * n**2)
+    within = variance + k / (k - 2) * (of_audits + half_error)
     half = t_975(int(k) - 2) * math.sqrt(within) / beta
     expected = [min(1.0, max(0.0, x)) for x in (value, value - half, value + half)]
     assert corrected(errors, mean, variance) == pytest.approx(expected, abs=1e-6)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.audit.serve.site import COOKIE
 from monitor.audit.store.database import Database
 from monitor.audit.store.drawing import AuditDrawing, DrawRequest
 from monitor.audit.store.evidence import EvidenceStore
@@ -130,3 +131,67 @@ async def test_forms_with_such_numbers_are_not_understood(
         assert (await ann.get("/interactions/a%00b"))[0] == 404
         for path in ("/audit?behind=", f"/audit?behind={'9' * 18}", "/interactions/2?n=7"):
             assert (await ann.get(path))[0] == 200
+
+
+async def test_a_cookie_is_no_more_after_logging_out(database: Database, tmp_path: Path) -> None:
+    """Whoever has copied it sees the login."""
+    async with pages(database, tmp_path) as port:
+        url = f"http://127.0.0.1:{port}"
+        async with SiteVisitor(url) as ann:
+            await ann.log_in(PASSWORD, "ann")
+            async with SiteVisitor(
+                url, headers={"Cookie": f"{COOKIE}={ann.cookie(COOKIE)}"}
+            ) as mal:
+                assert "No judged interaction" in (await mal.get("/interactions?segment=none"))[1]
+                await ann.post("/logout", "/")
+                assert "Log in" in (await mal.get("/interactions"))[1]
+
+
+async def test_a_late_label_is_not_kept_where_another_is_at_it(
+    database: Database, tmp_path: Path
+) -> None:
+    """After 15 minutes it is whoever takes it; the ticks stay. Alone one is not late."""
+    now = [1_000.0]
+    url = "http://127.0.0.1:{}"
+    async with (
+        pages(database, tmp_path, lambda: now[0]) as port,
+        SiteVisitor(url.format(port)) as ann,
+        SiteVisitor(url.format(port)) as bob,
+    ):
+        await ann.log_in(PASSWORD, "Ann")
+        await bob.log_in(PASSWORD, "bob")
+        assert "/audit/1" in (await ann.get("/audit"))[1]
+        assert "Nothing waits for you" in (await bob.get("/audit"))[1]
+        status, page = await bob.post("/audit/1", "/audit", action="agree")
+        assert (status, "somebody else is at it" in page) == (409, True)
+        now[0] += 15 * 60 + 1
+        assert "/audit/1" in (await bob.get("/audit"))[1]
+        form = {"action": "correct", "note": "mine"}
+        status, page = await ann.post("/audit/1", "/audit", **form)
+        assert (status, "somebody else is at it" in page, 'value="mine"' in page) == (
+            409,
+            True,
+            True,
+        )
+        now[0] += 15 * 60 + 1
+        assert (await ann.post("/audit/1", "/audit", **form))[0] == 200  # nobody is at it
+        status, page = await bob.post("/audit/1", "/audit", **form)
+        assert (status, "others have given all labels" in page) == (409, True)
+        assert (await ann.post("/audit/1", "/audit", action="agree"))[0] == 200
+        page = (await ann.get("/interactions/1"))[1]
+        assert (page.count("<li>ann,"), "bob," in page) == (2, False)
+
+
+async def test_one_person_has_one_name(database: Database, tmp_path: Path) -> None:
+    """However it is typed: an item that needs two people is not given to one of them twice."""
+    async with database.writing() as connection:
+        await connection.exec_driver_sql("UPDATE item SET readings = 2")
+    async with pages(database, tmp_path) as port:
+        url = f"http://127.0.0.1:{port}"
+        async with SiteVisitor(url) as ann, SiteVisitor(url) as again, SiteVisitor(url) as bob:
+            await ann.log_in(PASSWORD, "Ann")
+            await again.log_in(PASSWORD, " ANN ")
+            await bob.log_in(PASSWORD, "bob")
+            await ann.post("/audit/1", "/audit", action="agree")
+            assert "Nothing waits for you" in (await again.get("/audit"))[1]
+            assert "/audit/1" in (await bob.get("/audit"))[1]

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from monitor.audit.serve.people import Attempts, NameTaken, Passwords, Person, Sessions
+from monitor.audit.serve.people import (
+    SESSION_S,
+    Attempts,
+    NameTaken,
+    Passwords,
+    Person,
+    Sessions,
+)
 from monitor.errors import ConfigurationError
 
 LINES = "# comment\nopen-sesame\nann:label:annes-secret\nbob:read:bobs-secret:with-colon\n"
@@ -23,7 +30,8 @@ def file(tmp_path: Path) -> Path:
     ("password", "name", "person"),
     [
         ("open-sesame", "", Person("reviewer", "label")),
-        ("open-sesame", " <b>Eve</b> ", Person("bEveb", "label")),
+        ("open-sesame", " <b>Eve</b> ", Person("beveb", "label")),
+        ("open-sesame", "EVE   Ｌee ", Person("eve lee", "label")),
         ("annes-secret", "somebody", Person("ann", "label")),
         ("bobs-secret:with-colon", "", Person("bob", "read")),
         ("bobs-secret", "bob", None),
@@ -98,6 +106,20 @@ def test_a_cookie_of_another_process_is_none(file: Path) -> None:
     assert ours.is_form_token(ours.form_token(cookie), cookie)
     assert not ours.is_form_token(ours.form_token("another"), cookie)
     assert not ours.is_form_token(other.form_token(cookie), cookie)
+
+
+def test_who_has_logged_out_is_nobody(file: Path) -> None:
+    """With a copy of the cookie, too; other sessions go on, and none is remembered for ever."""
+    passwords, now = Passwords(file), [0.0]
+    sessions = Sessions(lambda: passwords.version, lambda: now[0])
+    here, there = (sessions.begin(Person("ann", "label")) for _ in range(2))
+    sessions.end(here)
+    sessions.end("forged")
+    assert (sessions.person(here), sessions.person(there)) == (None, Person("ann", "label"))
+    now[0] = SESSION_S + 1.0
+    sessions.end(there)
+    assert sessions.ended == 1
+    assert sessions.person(there) is None
 
 
 def test_each_wrong_attempt_takes_twice_as_long() -> None:
