@@ -29,7 +29,7 @@ from monitor.audit.store.drawing import (
     STRATEGIES,
     AuditProgress,
     DrawRequest,
-    Hold,
+    ItemHold,
     new_seed,
 )
 from monitor.audit.store.rows import milliseconds
@@ -48,7 +48,7 @@ _WORST: Final = 5
 _NO_NOTE: Final = (
     "The label is kept, its note is not: the texts of this interaction were forgotten."
 )
-_NOT_YOURS: Final[Mapping[Hold, str]] = {
+_NOT_YOURS: Final[Mapping[ItemHold, str]] = {
     "somebody_elses": "Nothing was saved: your 15 minutes were over, and somebody else is at it "
     "now. Take the next one.",
     "labelled": "Nothing was saved: others have given all labels that it needs. Take the next one.",

@@ -81,7 +81,7 @@ class AuditProgress(NamedTuple):
 
 
 #: Whose an item is: what can be said to somebody who sends a label.
-Hold = Literal["yours", "somebody_elses", "labelled"]
+ItemHold = Literal["yours", "somebody_elses", "labelled"]
 
 
 class _Rated(NamedTuple):
@@ -156,7 +156,7 @@ class AuditDrawing:
             return await self.next_for(reviewer, now_ms, application, found.id)
         return AuditItem(found.id, found.evidence_id)
 
-    async def hold(self, number: int, reviewer: str, now_ms: int) -> Hold:
+    async def hold(self, number: int, reviewer: str, now_ms: int) -> ItemHold:
         """Whether this reviewer may label an item now; then it is theirs for 15 minutes more.
 
         Who comes back late may, while nobody else has it and it still needs a label; who has
