@@ -24,6 +24,7 @@ from monitor.cli import (
     roles,
     rules,
     status,
+    suite,
 )
 from monitor.cli.panels import PanelGroup, show_version
 
@@ -48,6 +49,7 @@ doctor.register(app)
 alarms.register(app)
 answers.register(app)
 evaluate.register(app)
+suite.register(app)
 judge_check.register(app)
 demo.register(app)
 plan.register(app)

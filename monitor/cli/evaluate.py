@@ -125,7 +125,8 @@ def evaluate(
     """
     from monitor.evaluate.session import FileOptions
 
-    settings = _settings(config, [*(set_ or []), *_mapped(mapping, map_ or [])], judge, model)
+    overrides = [*(set_ or []), *_mapped(mapping, map_ or [])]
+    settings = evaluation_settings(config, overrides, judge, model)
     if overwrite and out is None:
         raise typer.BadParameter("--overwrite goes with --out")
     outcome = _asked(file, settings, fail_if or [], threshold_metric)
@@ -139,8 +140,7 @@ def evaluate(
     voice = voice_of()
     _run(settings, file, options, voice, outcome.summary)
     _tell(outcome, voice, as_json=json)
-    _draw(outcome, plots, report, voice)
-    _end(outcome)
+    _end(outcome, plots, report, voice)
 
 
 def _asked(
@@ -170,9 +170,10 @@ def voice_of() -> Voice:
     )
 
 
-def _settings(
+def evaluation_settings(
     config: Path | None, overrides: list[str], judge: JudgeKind | None, model: str | None
 ) -> Settings:
+    """The settings, with the judge that options name on top; raises ``ConfigurationError``."""
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]
     return settings_of(config, [*overrides, *flags])
@@ -254,9 +255,10 @@ def _draw(outcome: FileOutcome, plots: Path | None, report: Path | None, voice: 
         voice.line(f"{report}: written")
 
 
-def _end(outcome: FileOutcome) -> None:
+def _end(outcome: FileOutcome, plots: Path | None, report: Path | None, voice: Voice) -> None:
     from monitor.errors import DependencyRefused
 
+    _draw(outcome, plots, report, voice)
     if outcome.summary.refused:
         raise DependencyRefused(outcome.summary.refused)
     if outcome.is_bad:

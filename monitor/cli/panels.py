@@ -12,7 +12,7 @@ PANELS: Final = {
     "Run": ("demo", "run", "score", "export"),
     "Look": ("status", "worst", "show", "why", "alarms", "report", "doctor"),
     "Decide": ("pause", "resume", "baseline", "audit", "dead-letters", "plan"),
-    "Evaluate": ("evaluate", "judge-check"),
+    "Evaluate": ("evaluate", "suite", "judge-check"),
     "Set up": ("ingest", "config", "rules", "traffic", "version"),
 }
 

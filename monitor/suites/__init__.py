@@ -1,0 +1,1 @@
+"""``rag-monitor suite``: tests of single answers with thresholds, for CI."""
