@@ -130,7 +130,7 @@ def evaluate(
     if overwrite and out is None:
         raise typer.BadParameter("--overwrite goes with --out")
     outcome = _asked(file, settings, fail_if or [], threshold_metric)
-    _require(file, plots)
+    _require(file, plots, report)
     options = FileOptions(
         *(out, overwrite, json, topic),
         noise=_noise(noise_context),
@@ -149,13 +149,15 @@ def _asked(
     """What is asked of the file, of which nothing is known yet."""
     from monitor.evaluate import gates
     from monitor.evaluate.outcome import FileOutcome
+    from monitor.evaluate.rows import STDIN, STDIN_NAME
     from monitor.evaluate.summary import Summary
     from monitor.runtime import logs
 
     logs.configure(settings.log.level, settings.log.format)
     asked = [gates.parse(text) for text in fail_if]
     summary = Summary(thresholds=_thresholds(threshold_metric))
-    return FileOutcome(file.name, summary, asked, settings.evaluate.risks)
+    name = STDIN_NAME if str(file) == STDIN else file.name
+    return FileOutcome(name, summary, asked, settings.evaluate.risks)
 
 
 def voice_of() -> Voice:
@@ -197,16 +199,18 @@ def _noise(file: Path | None) -> list[str]:
     return noise_texts(text_of(file, "--noise-context"), file.name)
 
 
-def _require(file: Path, plots: Path | None) -> None:
+def _require(file: Path, plots: Path | None, report: Path | None) -> None:
     """Raises ``ConfigurationError`` for what is known to fail before anything is spent."""
     from monitor.errors import ConfigurationError
+    from monitor.evaluate.given import require_folder
 
     if file.suffix.lower() in (".yaml", ".yml"):
         raise ConfigurationError(f"{file}: is YAML; for a suite of tests: rag-monitor suite {file}")
+    require_folder(report, "--report")
     if plots is not None:
-        from monitor.evaluate.png import require_matplotlib
+        from monitor.evaluate.png import require_plots
 
-        require_matplotlib()
+        require_plots(plots)
 
 
 def _thresholds(metric: str) -> RowThresholds | None:

@@ -77,9 +77,11 @@ def suite(
     Exit code 1 when a test fails: its value is beyond the threshold, or there is none.
     Exit code 3 when no test fails, but the judge could not judge one: that is no pass.
     """
+    from monitor.evaluate.given import require_folder
     from monitor.runtime import logs
     from monitor.suites import run
 
+    require_folder(junit, "--junit")
     settings = evaluation_settings(config, set_ or [], judge, model)
     if overwrite and out is None:
         raise typer.BadParameter("--overwrite goes with --out")

@@ -80,6 +80,15 @@ def text_of(file: Path, option: str) -> str:
         raise ConfigurationError(f"{option} {file}: is not UTF-8; save it as UTF-8") from error
 
 
+def require_folder(file: Path | None, option: str) -> None:
+    """Raises ``ConfigurationError`` where a file could not be written for want of its folder.
+
+    Before anything is spent, that is.
+    """
+    if file is not None and not file.absolute().parent.is_dir():
+        raise ConfigurationError(f"{option} {file}: there is no folder {file.parent}")
+
+
 def write_text(file: Path, text: str, option: str) -> None:
     """Write a file that ``option`` names; raises ``ConfigurationError``."""
     try:

@@ -35,7 +35,11 @@ class FileOutcome:
     @cached_property
     def verdicts(self) -> list[FileVerdict]:
         """Of each gate."""
-        return [judged(gate, self.groups) for gate in self.gates]
+        found = [judged(gate, self.groups) for gate in self.gates]
+        if self.summary.stopped_before is None:
+            return found
+        why = f"not all is judged: stopped before line {self.summary.stopped_before}"
+        return [each._replace(failed=(*each.failed, why)) for each in found]
 
     @property
     def is_bad(self) -> bool:
@@ -63,7 +67,7 @@ class FileOutcome:
     def notes(self) -> Iterator[str]:
         """What deserves a look: signs of risk, contexts of one text, rows below their threshold."""
         yield from self._risks()
-        yield from self._one_texts()
+        yield from self._contexts()
         yield from self._thresholds()
 
     def _risks(self) -> Iterator[str]:
@@ -77,14 +81,17 @@ class FileOutcome:
                         f"{sign.meaning}"
                     )
 
-    def _one_texts(self) -> Iterator[str]:
-        """In irrelevant mode a context of one text says nothing."""
-        number = self.summary.one_texts
-        if number:
+    def _contexts(self) -> Iterator[str]:
+        """In irrelevant mode a context of one text says nothing; and labels that nobody goes by."""
+        if number := self.summary.one_texts:
             yield (
-                f"warning: the context of {number:,} row{'s' if number != 1 else ''} is one text. "
-                "It counts as one relevant passage, so noise_sensitivity_irrelevant is 0 there; "
-                "give a list of passages"
+                f"warning: the context of {_rows(number)} is one text. It counts as one relevant "
+                "passage, so noise_sensitivity_irrelevant is 0 there; give a list of passages"
+            )
+        if number := self.summary.unused_labels:
+            yield (
+                f"note: passages of {_rows(number)} are labelled. What supports the reference is "
+                "relevant all the same; to go by the labels set judge.relevance=labels"
             )
 
     def _thresholds(self) -> Iterator[str]:
@@ -139,3 +146,7 @@ class FileOutcome:
             "histogram": histogram(found.scores),
             "risks": [sign._asdict() for sign in self.signs(name, found)],
         }
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'s' if number != 1 else ''}"

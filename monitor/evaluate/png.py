@@ -41,18 +41,26 @@ def require_matplotlib(find: Callable[[str], object] = importlib.util.find_spec)
         )
 
 
+def require_plots(folder: Path) -> None:
+    """Raises ``ConfigurationError`` where matplotlib is missing, or the folder cannot be made."""
+    require_matplotlib()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"--plots {folder}: {error.strerror}") from error
+
+
 def write_plots(outcome: FileOutcome, folder: Path) -> Iterator[str]:
     """Write a PNG for each metric that has a value; says what was written, or may look wrong.
 
     Raises ``ConfigurationError`` where matplotlib or the folder is missing.
     """
-    require_matplotlib()
+    require_plots(folder)
     # It tells of each font that it takes in place of another.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     found = list(plots(outcome))
     names = _names(found)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         yield from _fonts(outcome, found)
         for name, plot in zip(names, found, strict=True):
             _draw(plot, outcome.file, folder / name)

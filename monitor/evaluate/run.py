@@ -85,7 +85,7 @@ async def evaluate(
         for configured in configured_judges:
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
-        begun = _BegunRuns(traffic(settings, configured_judges), clock)
+        begun = _BegunRuns(traffic(settings, configured_judges), clock, job.summary)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
         rows_in_order = _InOrder(begun, job, ahead)
@@ -182,8 +182,8 @@ class _InOrder:
 class _BegunRuns:
     """Where a row becomes a record."""
 
-    def __init__(self, chosen: Policies, clock: Callable[[], float]) -> None:
-        self._traffic, self._clock = chosen, clock
+    def __init__(self, chosen: Policies, clock: Callable[[], float], summary: Summary) -> None:
+        self._traffic, self._clock, self._summary = chosen, clock, summary
 
     def record(
         self, row: ReadRow, mark: RunMark | None
@@ -193,6 +193,9 @@ class _BegunRuns:
         policy = self._traffic.policy(interaction)
         if row.labels_win:
             policy = replace(policy, labels_win=True)
+        elif not policy.labels_win:
+            labels = (each.relevant is not None for each in interaction.retrieved_contexts)
+            self._summary.unused_labels += any(labels)
         made = partial(
             score_records.build,
             interaction,

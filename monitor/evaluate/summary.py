@@ -57,7 +57,8 @@ class Summary:
 
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
-    this run whose context is one text. ``thresholds`` are those of single rows; None: not held.
+    this run whose context is one text, ``unused_labels`` those with labels of passages that do not
+    hold. ``thresholds`` are those of single rows; None: not held.
     """
 
     records: int = 0
@@ -70,6 +71,7 @@ class Summary:
     failed: Counter[str] = field(default_factory=Counter)
     replaced: Counter[Replaced] = field(default_factory=Counter)
     one_texts: int = 0
+    unused_labels: int = 0
     thresholds: RowThresholds | None = None
     metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(MetricSums))

@@ -12,14 +12,14 @@ from monitor.suites.verdicts import SuiteTestVerdict, SuiteVerdict
 
 def workflow_commands(found: SuiteVerdict) -> Iterator[str]:
     """An error for each test that does not pass, and a notice for what is not used."""
-    file = found.suite.file
     for test in found.tests:
+        file = test.test.file or found.suite.file
         if test.status in ("failed", "error"):
             yield _command("error", file, _line(test), test.test.name, "\n".join(test.reasons()))
         for each in test.skipped:
             yield _command("notice", file, each.line, test.test.name, f"not checked: {each.type}")
     for note in found.notes:
-        yield _command("notice", file, note.line, "not used", note.text)
+        yield _command("notice", found.suite.file, note.line, "not used", note.text)
 
 
 def _line(test: SuiteTestVerdict) -> int | None:

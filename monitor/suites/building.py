@@ -51,6 +51,7 @@ class Mistakes:
         raw: Mapping[str, Any],
         path: TreePath,
         line_of: LineOf,
+        file: str | None = None,
         *,
         used: frozenset[str],
         noted: Mapping[str, str],
@@ -62,10 +63,10 @@ class Mistakes:
             if key in noted:
                 self.note(key, noted[key], line)
             elif key in refused:
-                self.add((*path, key), f"is not supported: {refused[key]}", line)
+                self.add((*path, key), f"is not supported: {refused[key]}", line, file)
             elif key not in used:
                 known = ", ".join(sorted(used))
-                self.add((*path, key), f"is not known; expected {known}", line)
+                self.add((*path, key), f"is not known; expected {known}", line, file)
 
     def require_none(self) -> None:
         """Raises ``ConfigurationError`` that tells them all, up to a number."""
@@ -105,7 +106,7 @@ def built(
         keys = {"used": ASSERT_USED, "noted": ASSERT_NOTED, "refused": ASSERT_REFUSED}
         try:
             one = assertion_of(raw, variables, source.response, line)
-            mistakes.keys(raw, path, source.line_of, **keys)  # type: ignore[arg-type]
+            mistakes.keys(raw, path, source.line_of, source.file, **keys)  # type: ignore[arg-type]
             found.append(one)
             if one.metric == NOISE_MODES["irrelevant"] and is_one_passage(one.answer.passages):
                 mistakes.note("context", _ONE_TEXT, line)
@@ -117,7 +118,7 @@ def built(
         except ValueError as error:
             mistakes.add(path, error, line, source.file)
     line = source.line_of(source.path)
-    return SuiteTest(source.name, tuple(_shared(found)), tuple(skipped), line)
+    return SuiteTest(source.name, tuple(_shared(found)), tuple(skipped), line, source.file)
 
 
 def _flat(

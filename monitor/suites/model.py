@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Passage
@@ -64,13 +65,14 @@ class SkippedAssertion:
 class SuiteTest:
     """One test; it passes when all of its assertions hold.
 
-    ``broken``: why nothing can be said of it.
+    ``file``: where it stands, if not in the suite itself. ``broken``: why nothing can be said.
     """
 
     name: str
     assertions: tuple[SuiteAssertion, ...]
     skipped: tuple[SkippedAssertion, ...] = ()
     line: int | None = None
+    file: str | None = None
     broken: str | None = None
 
 
@@ -89,6 +91,20 @@ class Suite:
     file: str
     tests: tuple[SuiteTest, ...]
     notes: tuple[SuiteNote, ...] = ()
+
+    @classmethod
+    def of(cls, file: str, tests: Iterable[SuiteTest], notes: Iterable[SuiteNote]) -> Self:
+        """The suite; of tests with one name each but the first gets a number.
+
+        CI servers take two tests of one name for one.
+        """
+        seen: Counter[str] = Counter()
+        named = []
+        for test in tests:
+            seen[test.name] += 1
+            times = seen[test.name]
+            named.append(test if times == 1 else replace(test, name=f"{test.name} ({times})"))
+        return cls(file, tuple(named), tuple(notes))
 
     def answers(self) -> list[AskedAnswer]:
         """Each answer once, in the order of the tests."""

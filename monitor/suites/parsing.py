@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -64,7 +65,7 @@ def suite(
     if not tests:
         mistakes.add((), "there is no test in it", None)
     mistakes.require_none()
-    return Suite(file, tests, tuple(mistakes.notes.values()))
+    return Suite.of(file, tests, mistakes.notes.values())
 
 
 @dataclass
@@ -110,8 +111,10 @@ class _SuiteReading:
         if not isinstance(inner.tree, list):
             self.mistakes.add(path, f"{name}: expected a list of tests", line)
             return
+        beside = posixpath.dirname(self.mistakes.file)
+        file = posixpath.join(beside, name.removeprefix(REFERENCE))
         for number, each in enumerate(inner.tree):
-            yield _RawTest(each, (number,), inner, name.removeprefix(REFERENCE))
+            yield _RawTest(each, (number,), inner, file)
 
     def _defaults(self, raw: Any) -> _Defaults:
         path = ("defaultTest",)
@@ -123,18 +126,23 @@ class _SuiteReading:
         if not isinstance(raw, dict):
             self.mistakes.add(path, "expected an object", self.located.line(path))
             return _Defaults({}, ())
-        self._look(raw, path, self.located)
+        self._look(raw, path, self.located, None)
         variables = self._variables(raw.get("vars") or {}, path, self.located)
         return _Defaults(variables, raw.get("assert") or [])
 
-    def _look(self, raw: Mapping[str, Any], path: TreePath, located: Located) -> None:
+    def _look(
+        self, raw: Mapping[str, Any], path: TreePath, located: Located, file: str | None
+    ) -> None:
         self.mistakes.keys(
-            raw, path, located.line, used=TEST_USED, noted=TEST_NOTED, refused=TEST_REFUSED
+            *(raw, path, located.line, file),
+            used=TEST_USED,
+            noted=TEST_NOTED,
+            refused=TEST_REFUSED,
         )
         options = raw.get("options") or {}
         noted = dict.fromkeys(set(options) - OPTION_USED - set(OPTION_REFUSED), "it is not used")
         self.mistakes.keys(
-            *(options, (*path, "options"), located.line),
+            *(options, (*path, "options"), located.line, file),
             used=OPTION_USED,
             noted=noted,
             refused=OPTION_REFUSED,
@@ -177,7 +185,7 @@ class _SuiteReading:
         if not isinstance(raw, dict):
             self.mistakes.add(path, "expected an object with vars and assert", located.line(path))
             return
-        self._look(raw, path, located)
+        self._look(raw, path, located, file)
         variables = {**defaults.variables, **self._variables(raw.get("vars") or {}, path, located)}
         variables = {
             name: value if name == RESPONSE else filled(value, variables)

@@ -105,7 +105,7 @@ def suite_of_results(text: str, file: str) -> Suite:
         types = sorted({each.type for test in tests for each in test.skipped})
         mistakes.add((), f"no assertion is ours; there: {', '.join(types) or 'none'}", None)
     mistakes.require_none()
-    return Suite(file, tuple(tests), tuple(mistakes.notes.values()))
+    return Suite.of(file, tests, mistakes.notes.values())
 
 
 def _test(answer: PromptfooAnswer, name: str, number: int, mistakes: Mistakes) -> SuiteTest:

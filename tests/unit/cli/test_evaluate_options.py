@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+import signal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -146,6 +147,41 @@ async def test_worked_examples_have_their_values(tmp_path: Path) -> None:
     for example, record in zip(WORKED_EXAMPLES, records(out), strict=True):
         told = {name: record.scores[name] for name in example.values}
         assert told == pytest.approx(dict(example.values)), example.name
+
+
+def test_labels_that_do_not_hold_are_named(tmp_path: Path) -> None:
+    """Whoever labels passages hears of it where the reference decides all the same."""
+    file = written(tmp_path / "in.jsonl", [PYTHON.row])
+    told = rag_monitor("evaluate", file, "--json").stderr
+    assert "note: passages of 1 row are labelled" in told
+    held = rag_monitor("evaluate", file, "--json", "--set", "judge.relevance=labels").stderr
+    assert "are labelled" not in held
+
+
+def test_what_cannot_be_written_is_told_first(tmp_path: Path) -> None:
+    """Before a row is judged, and paid for."""
+    file = written(tmp_path / "in.jsonl", rows(2))
+    for option, place in (("--report", tmp_path / "no/page.html"), ("--plots", file)):
+        result = rag_monitor("evaluate", file, option, place)
+        assert result.returncode == 2
+        assert option in one_line(result)
+
+
+async def test_a_gate_does_not_pass_half_a_file(tmp_path: Path) -> None:
+    """Told to stop, it has not judged all: exit code 1."""
+    found = [{**PYTHON.row, "interaction_id": f"i{n}"} for n in range(200)]
+    for number, row in enumerate(found):
+        row["retrieved_contexts"] = [*row["retrieved_contexts"], f"Note {number}."]
+    file = written(tmp_path / "in.jsonl", found)
+    async with JudgeServer(all_labels()) as server:
+        command = ["evaluate", str(file), "--json", "--fail-if", "faithfulness<0.1"]
+        options = model_at(server, "judge.concurrency=1")
+        with running(*command, *options) as process:
+            await until(lambda: len(server.log) > 4, "some requests")
+            process.signal(signal.SIGTERM)
+            ended = await process.ended()
+    assert ended.returncode == 1
+    assert "not all is judged: stopped before line" in ended.stderr
 
 
 async def test_noise_is_appended_as_irrelevant(tmp_path: Path) -> None:

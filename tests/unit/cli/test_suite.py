@@ -209,6 +209,8 @@ def test_results_of_promptfoo_are_read(tmp_path: Path) -> None:
     assert held.returncode == 1
     assert "incorrect_claims: 0.500 is above 0.4" in held.stderr
     assert "“JavaScript is also popular.” is wrong" in held.stderr
+    late = rag_monitor("suite", recorded, "--junit", tmp_path / "no/j.xml")
+    assert (late.returncode, "there is no folder" in one_line(late)) == (2, True)
     without = rag_monitor("suite", file)
     assert without.returncode == 2
     assert "give it, or --responses RESULTS" in one_line(without)

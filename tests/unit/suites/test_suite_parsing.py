@@ -108,6 +108,7 @@ tests:
     assert noisy.answer.user_input == "What is the capital of France?"
     assert faithful.metric == "faithfulness"
     assert [each.metric for each in second.assertions] == ["answered"]
+    assert (first.file, second.file, second.line) == (None, "more.yaml", 1)
     assert [each.text for each in second.assertions[0].answer.passages] == ["a", "b"]
 
 
@@ -187,6 +188,22 @@ def test_other_types_are_left_out_by_name_where_that_is_asked_for() -> None:
     # What is ours must be right, whatever is left out.
     with pytest.raises(ConfigurationError, match="expected a number from 0 to 1"):
         read(f"{TEST}        threshold: 20\n", skips=True)
+
+
+def test_tests_of_one_name_are_told_apart() -> None:
+    """CI servers take two of one name for one."""
+    found = read(TEST + TEST.removeprefix("\ntests:\n")).tests
+    assert [test.name for test in found] == ["capital", "capital (2)"]
+
+
+def test_a_mistake_in_another_file_names_that() -> None:
+    """Where the line is one of that file."""
+    files = {
+        "more.yaml": "- vars: {query: q, response: r}\n  limit: 1\n  assert: [{type: answered}]"
+    }
+    said = mistake("tests: file://more.yaml", files)
+    assert "more.yaml:2: 0.limit: is not known" in said
+    assert "more.yaml:3: 0.assert.0: threshold: missing" in said
 
 
 def test_a_hostile_file_ends_as_a_mistake() -> None:
