@@ -46,6 +46,8 @@ _BOUNDS = {
 }
 
 
+#: Of a rate: from it on most records hold a trace that is taken.
+_WORTH_ASKING = 0.5
 #: A record for which nothing was buffered: it is a block of its own.
 ALONE = BlockSpan(0, 0)
 
@@ -82,7 +84,7 @@ class Admitted(NamedTuple):
     offsets: int = 1
 
 
-class _Arrived(NamedTuple):
+class Arrived(NamedTuple):
     """An interaction, and what follows from how it arrived.
 
     ``may_be_copied``: an equal record would be a copy. Of one without an id none is: what is equal
@@ -203,32 +205,54 @@ class Intake:
 
         Else it has ended, counted like what the hash takes no part of.
         """
+        reason = self.left_out(record, trace_id, span)
+        if reason is not None:
+            self._ledger.settle(Outcome.NOT_SAMPLED, reason)
+        return reason is None
+
+    def left_out(self, record: KafkaRecord, trace_id: str, span: BlockSpan) -> Reason | None:
+        """Why such a trace is not judged; None where it may be."""
         reason = Reason.HASH
         for sampler in self._policies.prefilter.samplers:
             digest, _ = sampler.draw(record.key, record.headers, trace_id)
             if sampler.lies_below(digest, span.share / span.length):
-                return True
+                return None
             if sampler.lies_below(digest):
                 reason = _left_out(span)
-        self._ledger.settle(Outcome.NOT_SAMPLED, reason)
-        return False
+        return reason
 
-    def take_trace(self, record: TraceRecord, root: Span, span: BlockSpan) -> Admitted | None:
-        """As ``take``, of a trace that is whole; ``span`` is the block of its first record.
+    @property
+    def leaves_most_out(self) -> bool:
+        """Whether the hash takes so little that it is worth to ask before a record is read."""
+        return all(one.rate < _WORTH_ASKING for one in self._policies.prefilter.samplers)
 
-        It joins no slot, and is taken by its hash. Raises ``MessageRejected``.
+    def read_trace(self, record: TraceRecord, root: Span) -> Arrived | None:
+        """What a whole trace says; None where no model has a part in it.
+
+        A large one takes seconds: it changes nothing here, and may be called in a thread. Raises
+        ``MessageRejected``.
         """
         if not answers(record.spans, root):
-            return self._not_sampled(Reason.FILTERED)
+            return None
 
         def read(source: Source, broker_ms: int) -> Decoded:
             return interaction(record.spans, root, source, broker_ms)
 
-        arrived = self._read(record, read)
-        return self._admitted(record, arrived._replace(may_be_copied=False), span, is_trace=True)
+        return self._read(record, read)._replace(may_be_copied=False)
+
+    def take_trace(
+        self, record: TraceRecord, arrived: Arrived | None, span: BlockSpan
+    ) -> Admitted | None:
+        """As ``take``, of a trace that was read; ``span`` is the block of its first record.
+
+        It joins no slot, and is taken by its hash.
+        """
+        if arrived is None:
+            return self._not_sampled(Reason.FILTERED)
+        return self._admitted(record, arrived, span, is_trace=True)
 
     def _admitted(
-        self, record: KafkaRecord, decoded: _Arrived, span: BlockSpan, *, is_trace: bool = False
+        self, record: KafkaRecord, decoded: Arrived, span: BlockSpan, *, is_trace: bool = False
     ) -> Admitted | None:
         interaction = decoded.interaction
         self._circuit.fine()
@@ -279,11 +303,11 @@ class Intake:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _decoded(self, record: KafkaRecord, value: bytes) -> _Arrived:
+    def _decoded(self, record: KafkaRecord, value: bytes) -> Arrived:
         decode = self._formats.of(record.topic).decode
         return self._read(record, partial(decode, value))
 
-    def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> _Arrived:
+    def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> Arrived:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
             origin, is_redriven = headers.place_of(record)
@@ -302,7 +326,7 @@ class Intake:
         interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
         has_id = interaction.interaction_id != "/".join(map(str, here))
         is_too_old = interaction.event_time.timestamp() < self._oldest
-        return _Arrived(interaction, has_id and not is_redriven, is_too_old and not is_redriven)
+        return Arrived(interaction, has_id and not is_redriven, is_too_old and not is_redriven)
 
 
 def _left_out(span: BlockSpan) -> Reason:

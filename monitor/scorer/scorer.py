@@ -21,7 +21,7 @@ from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
-from monitor.ingest.offload import offloaded
+from monitor.ingest.offload import LONG, offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
 from monitor.judge.limits.deadline import Deadline
@@ -33,7 +33,14 @@ from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.sampling.blocks import BlockSpan
 from monitor.scorer import score_records
-from monitor.scorer.intake import ALONE, Admitted, Intake, Policies, internal_error
+from monitor.scorer.intake import (
+    ALONE,
+    Admitted,
+    Arrived,
+    Intake,
+    Policies,
+    internal_error,
+)
 from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
@@ -205,7 +212,8 @@ class Scorer:
         self, record: TraceRecord, root: Span, block: BlockSpan, work: Work
     ) -> Ended | None:
         try:
-            admitted = self._intake.take_trace(record, root, block)
+            arrived = await self._read_trace(record, root, work)
+            admitted = self._intake.take_trace(record, arrived, block)
         except MessageRejected as error:
             error = self._redactor.message(error)
             self._dead_letters.gate.failed(error.cause, was_fine=True)
@@ -215,6 +223,13 @@ class Scorer:
         if self._slots is not None:
             self._slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
         return await self._score(work, record, admitted.interaction, admitted.policy)
+
+    async def _read_trace(self, record: TraceRecord, root: Span, work: Work) -> Arrived | None:
+        read = self._intake.read_trace
+        if sum(span.size for span in record.spans) < LONG:
+            return read(record, root)
+        with work.at(WorkState.REDACTING):
+            return await offloaded(self._threads, (), read, record, root, may_be_slow=True)
 
     async def _scored_alone(self, record: KafkaRecord, admitted: Admitted, work: Work) -> None:
         ending = self._score(work, record, admitted.interaction, admitted.policy)

@@ -60,8 +60,10 @@ class TraceWorker:
 
         Raises ``MessageRejected`` where they cannot be read.
         """
-        spans = self._intake.spans(record, log_format)
         _, is_redriven = headers.place_of(record)
+        if not is_redriven and self._is_left_out(record, log_format, block):
+            return None
+        spans = self._intake.spans(record, log_format)
         held: list[OpenTrace] = []
         for trace_id, its in by_trace(spans).items():
             key = TraceKey(record.topic, trace_id)
@@ -79,6 +81,21 @@ class TraceWorker:
         for trace in held:
             trace.hold(record, work)
         return work
+
+    def _is_left_out(self, record: KafkaRecord, log_format: SpanFormat, block: BlockSpan) -> bool:
+        """Whether the hash takes no trace in it: each is counted then, and nobody reads it."""
+        if not self._intake.leaves_most_out:
+            return False
+        ids = log_format.trace_ids(record.value or b"")
+        keys = [TraceKey(record.topic, each) for each in sorted(ids or ())]
+        new = [key for key in keys if not self._traces.was_left_out(key)]
+        if not keys or any(map(self._traces.is_known, new)):
+            return False
+        if not all(self._intake.left_out(record, key.trace_id, block) for key in new):
+            return False
+        for key in new:
+            self._opened(key, record, log_format, block)
+        return True
 
     def _opened(
         self, key: TraceKey, record: KafkaRecord, log_format: SpanFormat, block: BlockSpan

@@ -26,6 +26,8 @@ from monitor.telemetry import ScorerTelemetry
 #: Traces that have ended and are remembered, so that what comes late is none of a new one.
 MOST_ENDED: Final = 200_000
 _LOOK_EVERY_S: Final = 0.25
+#: In place of a partition.
+_LEFT_OUT: Final = -1
 
 
 class TraceBounds(NamedTuple):
@@ -172,6 +174,14 @@ class TraceAssembler:
             self._note_split(key, {partition, record.partition})
         return True
 
+    def was_left_out(self, key: TraceKey) -> bool:
+        """Whether the hash takes no part of it, as far as is remembered."""
+        return self._ended.get(key) == _LEFT_OUT
+
+    def is_known(self, key: TraceKey) -> bool:
+        """Whether it is open, or is remembered."""
+        return key in self._open or key in self._ended
+
     def get(self, key: TraceKey) -> OpenTrace | None:
         """It, while it is open and gathers."""
         return self._open.get(key)
@@ -192,7 +202,7 @@ class TraceAssembler:
 
     def leave_out(self, key: TraceKey) -> None:
         """It is not sampled: no span of it that comes is looked at."""
-        self._remember(key, -1)
+        self._remember(key, _LEFT_OUT)
 
     def add(self, trace: OpenTrace, record: KafkaRecord, spans: Sequence[Span]) -> None:
         """More of an open one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ from tests.stages.topics import MakeTopics
 from tests.stages.twins import gauges
 from tests.tools import requires_tool
 
+#: Longer by hand: the registry may be away for a minute.
+AWAY_S = float(os.environ.get("REGISTRY_AWAY_SECONDS") or 3)
 EACH = 12
 KINDS = ("avro", "protobuf", "json")
 #: No registry has so many.
@@ -127,7 +130,7 @@ async def test_registered_logs_give_the_gauges_of_their_native_twins_after_an_ou
         status, body = await monitor.get("/readyz")
         assert status == 503
         assert "records wait for schema" in json.loads(body)["waiting_for"]["registry"]
-        await asyncio.sleep(3)
+        await asyncio.sleep(AWAY_S)
         assert await ended(EACH * len(KINDS))
         await asyncio.to_thread(registry.start)
         counted = outcomes(await until(lambda: ended(2 * EACH * len(KINDS) + 2), "all have ended"))

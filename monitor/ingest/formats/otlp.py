@@ -28,8 +28,13 @@ from monitor.ingest.formats.rejection import (
 )
 
 _TRACE_ID, _SPAN_ID = 32, 16
+_JSON_TRACE_ID = re.compile(rb'"traceId"\s*:\s*"([^"]*)"')
 _HEX = re.compile(r"[0-9a-fA-F]+", re.ASCII)
 _DEEPEST: Final = 20
+#: Of one record: spans with what they stand in, and in protobuf the values of all attributes and
+#: events. These may take two bytes each, and an object each; a collector sends 8,192 spans at once.
+MOST_SPANS: Final = 20_000
+MOST_VALUES: Final = 1_000_000
 #: Of a span's flags: it is said whether the parent is remote, and it is.
 _IS_REMOTE: Final = 0x300
 _ERROR = 2
@@ -110,13 +115,44 @@ def json_spans(value: bytes) -> list[Span]:
             "resourceSpans: found nothing, expected spans as the OpenTelemetry collector writes "
             "them; check ingest.format"
         )
-    spans = [
-        _json_span(span, resource, path)
-        for at, resource in _items(found, "resourceSpans", "")
-        for scope_at, scope in _items(resource, "scopeSpans", at)
-        for path, span in _items(scope, "spans", scope_at)
-    ]
+    spans, left = [], _Allowance(MOST_SPANS, "spans, with the scopes and resources around them")
+    for at, resource in _items(found, "resourceSpans", ""):
+        left.take()
+        for scope_at, scope in _items(resource, "scopeSpans", at):
+            left.take()
+            for path, span in _items(scope, "spans", scope_at):
+                left.take()
+                spans.append(_json_span(span, resource, path))
     return _sized(spans, len(value))
+
+
+def json_trace_ids(value: bytes) -> set[str] | None:
+    """The traces of a record of ``otlp_json``, unparsed; None where that cannot be seen so.
+
+    Links name traces of other records.
+    """
+    if b'"links"' in value:
+        return None
+    found = {each.decode("ascii", "replace") for each in _JSON_TRACE_ID.findall(value)}
+    is_plain = all(len(each) == _TRACE_ID and _HEX.fullmatch(each) for each in found)
+    return {each.lower() for each in found} if is_plain else None
+
+
+class _Allowance:
+    """How many more of something a record may have."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._most, self._left, self._what = most, most, what
+
+    def take(self, number: int = 1) -> None:
+        """So many; raises ``MessageRejected`` where it has too many."""
+        self._left -= number
+        if self._left < 0:
+            raise MessageRejected(
+                f"record: expected at most {self._most:,} {self._what}",
+                stage="validate",
+                cause="wrong_value",
+            )
 
 
 def _items(parent: Mapping[str, Any], name: str, where: str) -> Iterator[tuple[str, Any]]:
@@ -275,6 +311,31 @@ def proto_spans(value: bytes) -> list[Span]:
 
     Needs the packages of the extra ``otlp``.
     """
+    found = _proto_record(value)
+    values = _ProtoValues(_Allowance(MOST_VALUES, "values of attributes and events"))
+    read = _SpanReader(values.attributes, values.events)
+    spans = [
+        _proto_span(span, resource.resource, f"resource_spans.{n}.scope_spans.{m}.spans.{k}", read)
+        for n, resource in enumerate(found.resource_spans)
+        for m, scope in enumerate(resource.scope_spans)
+        for k, span in enumerate(scope.spans)
+    ]
+    return _sized(spans, len(value))
+
+
+def proto_trace_ids(value: bytes) -> set[str] | None:
+    """The traces of a record of ``otlp_proto``, without making spans; None where one is no id."""
+    try:
+        found = _proto_record(value)
+    except MessageRejected:
+        return None
+    ids = {s.trace_id for r in found.resource_spans for c in r.scope_spans for s in c.spans}
+    is_plain = all(2 * len(each) == _TRACE_ID and any(each) for each in ids)
+    return {each.hex() for each in ids} if is_plain else None
+
+
+def _proto_record(value: bytes) -> Any:
+    """The message in a record, of no more spans than there may be; raises ``MessageRejected``."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
@@ -284,13 +345,13 @@ def proto_spans(value: bytes) -> list[Span]:
         raise _not_protobuf(value) from None
     if value and not found.resource_spans:
         raise _not_protobuf(value)
-    spans = [
-        _proto_span(span, resource.resource, f"resource_spans.{n}.scope_spans.{m}.spans.{k}")
-        for n, resource in enumerate(found.resource_spans)
-        for m, scope in enumerate(resource.scope_spans)
-        for k, span in enumerate(scope.spans)
-    ]
-    return _sized(spans, len(value))
+    left = _Allowance(MOST_SPANS, "spans, with the scopes and resources around them")
+    left.take(len(found.resource_spans))
+    for resource in found.resource_spans:
+        left.take(len(resource.scope_spans))
+        for scope in resource.scope_spans:
+            left.take(len(scope.spans))
+    return found
 
 
 def _not_protobuf(value: bytes) -> MessageRejected:
@@ -303,7 +364,7 @@ def _not_protobuf(value: bytes) -> MessageRejected:
     return MessageRejected(said, stage="decode", cause="invalid_protobuf")
 
 
-def _proto_span(found: Any, resource: Any, path: str) -> Span:
+def _proto_span(found: Any, resource: Any, path: str, read: _SpanReader) -> Span:
     return Span(
         trace_id=_proto_id(found.trace_id, _TRACE_ID, f"{path}.trace_id"),
         span_id=_proto_id(found.span_id, _SPAN_ID, f"{path}.span_id"),
@@ -315,7 +376,7 @@ def _proto_span(found: Any, resource: Any, path: str) -> Span:
         has_failed=found.status.code == _ERROR,
         size=0,
         encoded=Encoded(resource, found),
-        _read=_PROTO,
+        _read=read,
     )
 
 
@@ -325,27 +386,37 @@ def _proto_id(found: bytes, digits: int, path: str) -> str:
     return found.hex()
 
 
-def _proto_attributes(holder: Any) -> SpanAttributes:
-    return {pair.key: _proto_value(pair.value, 0) for pair in holder.attributes}
+class _ProtoValues:
+    """Values of protobuf's messages, of one record all together so many as are ``left``."""
 
+    def __init__(self, left: _Allowance) -> None:
+        self._left = left
 
-def _proto_value(found: Any, depth: int) -> Any:
-    _not_too_deep(depth)
-    kind = found.WhichOneof("value")
-    if kind is None:
-        return None
-    value = getattr(found, kind)
-    if kind == "double_value":
-        return _finite(value)
-    if kind == "array_value":
-        return [_proto_value(each, depth + 1) for each in value.values]
-    if kind == "kvlist_value":
-        return {pair.key: _proto_value(pair.value, depth + 1) for pair in value.values}
-    return b64encode(value).decode() if kind == "bytes_value" else value
+    def attributes(self, holder: Any) -> SpanAttributes:
+        return self._pairs(holder.attributes, 0)
 
+    def events(self, span: Any) -> list[SpanEvent]:
+        self._left.take(len(span.events))
+        return [SpanEvent(each.name, self.attributes(each)) for each in span.events]
 
-def _proto_events(span: Any) -> list[SpanEvent]:
-    return [SpanEvent(each.name, _proto_attributes(each)) for each in span.events]
+    def _pairs(self, pairs: Any, depth: int) -> SpanAttributes:
+        self._left.take(len(pairs))
+        return {pair.key: self._value(pair.value, depth) for pair in pairs}
+
+    def _value(self, found: Any, depth: int) -> Any:
+        _not_too_deep(depth)
+        kind = found.WhichOneof("value")
+        if kind is None:
+            return None
+        value = getattr(found, kind)
+        if kind == "double_value":
+            return _finite(value)
+        if kind == "array_value":
+            self._left.take(len(value.values))
+            return [self._value(each, depth + 1) for each in value.values]
+        if kind == "kvlist_value":
+            return self._pairs(value.values, depth + 1)
+        return b64encode(value).decode() if kind == "bytes_value" else value
 
 
 def as_proto(spans: Iterable[Span]) -> bytes:
@@ -363,7 +434,6 @@ def as_proto(spans: Iterable[Span]) -> bytes:
 
 
 _JSON = _SpanReader(_json_attributes, _json_events)
-_PROTO = _SpanReader(_proto_attributes, _proto_events)
 
 
 def _sized(spans: list[Span], size: int) -> list[Span]:

@@ -15,10 +15,14 @@ from monitor.records import Source
 
 @dataclass(frozen=True)
 class SpanFormat:
-    """``spans`` reads those of a record, ``encoded`` makes a record of some of them."""
+    """``spans`` reads those of a record, ``encoded`` makes a record of some of them.
+
+    ``trace_ids`` gives the traces in a record with little work, or None: then they must be read.
+    """
 
     spans: Callable[[bytes], Sequence[otlp.Span]]
     encoded: Callable[[Sequence[otlp.Span]], bytes]
+    trace_ids: Callable[[bytes], set[str] | None]
 
     def decode(
         self, value: bytes, source: Source, broker_ms: int, *, of_file: bool = False
@@ -47,6 +51,6 @@ class SpanFormat:
 
 
 SPAN_FORMATS: Final[dict[Literal["otlp_json", "otlp_proto"], SpanFormat]] = {
-    "otlp_json": SpanFormat(otlp.json_spans, otlp.as_json),
-    "otlp_proto": SpanFormat(otlp.proto_spans, otlp.as_proto),
+    "otlp_json": SpanFormat(otlp.json_spans, otlp.as_json, otlp.json_trace_ids),
+    "otlp_proto": SpanFormat(otlp.proto_spans, otlp.as_proto, otlp.proto_trace_ids),
 }

@@ -12,6 +12,7 @@ from monitor.ingest.formats.rejection import wrong_value
 
 FIELD = "retrieved_contexts"
 _WHOLE = "the passage"
+_NATIVE = frozenset({"id", "text", "score", "relevant"})
 _EXPECTED = "a list of texts or objects, an object of texts by id, or one text"
 
 
@@ -40,7 +41,7 @@ def _not_too_many(found: list[Any] | dict[str, Any], path: str) -> None:
 
 
 def _of_object(found: dict[str, Any], places: PassagePlaces, path: str) -> list[Any]:
-    if places.text is not None and _has(found, places.text):
+    if _is_native(found) if places.text is None else _has(found, places.text):
         return [_passage(found, places, FIELD)]
     _not_too_many(found, path)
     # An own place of the id goes before the name under which a passage stands.
@@ -48,6 +49,11 @@ def _of_object(found: dict[str, Any], places: PassagePlaces, path: str) -> list[
         {"id": key, **_passage(each, places, f"{FIELD}.{n}")}
         for n, (key, each) in enumerate(found.items())
     ]
+
+
+def _is_native(found: dict[str, Any]) -> bool:
+    """Whether it is one passage with our own names: no passage has the id ``id``."""
+    return "id" in found or ("text" in found and found.keys() <= _NATIVE)
 
 
 def _has(found: dict[str, Any], place: Place) -> bool:

@@ -95,6 +95,21 @@ _DEFINED: Final = (
     "exception.",
 )
 _NO_NAME: Final = "unknown_service"
+#: Fields of a turn that hold no words to anybody, even where they are the only ones.
+_NO_TEXT: Final = frozenset(
+    {"tool_calls", "tool_call", "function_call", "finish_reason", "finish_reasons", "role", "type"}
+)
+#: In a name, in a message, or as the reason why a model has stopped; and where these stand.
+_TOOL_CALL: Final = "tool_call"
+_SAYING_TOOLS: Final = (
+    "llm.output_messages.",
+    "gen_ai.completion.",
+    "gen_ai.output.messages",
+    "gen_ai.response.finish_reason",
+    "message",
+    "finish_reason",
+    "tool_calls",
+)
 
 
 def kind(span: Span) -> str | None:
@@ -127,17 +142,39 @@ def root_of(spans: Iterable[Span], *, or_remote: bool = False) -> Span | None:
     return min(roots, key=_begin, default=None)
 
 
+def _end(span: Span) -> int:
+    return span.ended_ns
+
+
 def _begin(span: Span) -> tuple[int, str]:
     return span.started_ns, span.span_id
 
 
 def answers(spans: Sequence[Span], root: Span) -> bool:
-    """Whether a model has a part in it: traces of other work are in every collector, too."""
+    """Whether a model has a part in it: traces of other work are in every collector, too.
+
+    Where each call of a model is a trace of its own, one that only asks for a tool answers nobody.
+    """
     kinds = {kind(span) for span in spans}
     if kinds & {LLM, AGENT}:
-        return True
+        return (
+            not any(map(_calls_a_tool, spans)) or _said(_belonging(spans, root), root) is not None
+        )
     # A model that nobody has instrumented, within a chain that says what it answered.
     return bool(kinds & {RETRIEVER, RERANKER}) and kind(root) == CHAIN and _has_output(root)
+
+
+def _calls_a_tool(span: Span) -> bool:
+    """Whether a model asks for a tool, by any convention."""
+    if kind(span) != LLM:
+        return False
+    events = (each.attributes for each in span.events)
+    return any(
+        _TOOL_CALL in name or _TOOL_CALL in str(value)
+        for found in (span.attributes, *events)
+        for name, value in found.items()
+        if name.startswith(_SAYING_TOOLS)
+    )
 
 
 def interaction(
@@ -206,14 +243,16 @@ def _question(spans: Sequence[Span], root: Span) -> str:
 
 
 def _answer(spans: Sequence[Span], root: Span) -> str:
-    """Of the root, or the chain or agent next to it; else of the model that ended last."""
-    for span in _from_the_top(spans, root):
-        if (found := _SAYING.of(span)) is not None:
-            return found
-    for span in sorted(spans, key=lambda one: one.ended_ns, reverse=True):
-        if kind(span) == LLM and (found := _SAYING.of(span)) is not None:
-            return found
+    if (found := _said(spans, root)) is not None:
+        return found
     raise _nothing("response", "output", spans, root)
+
+
+def _said(spans: Sequence[Span], root: Span) -> str | None:
+    """Of the root, or the chain or agent next to it; else of the model that ended last."""
+    models = (span for span in sorted(spans, key=_end, reverse=True) if kind(span) == LLM)
+    each = (_SAYING.of(span) for span in (*_from_the_top(spans, root), *models))
+    return next((found for found in each if found is not None), None)
 
 
 def _nothing(field: str, what: str, spans: Sequence[Span], root: Span) -> MessageRejected:
@@ -315,7 +354,7 @@ def _text(
         if (inner := _text(_parsed(found.get(name)), names, read, depth + 1)) is not None:
             return inner
     (only, value), *more = found.items()
-    if more or only in names:
+    if more or only in names or only in _NO_TEXT:
         return None
     return _text(value, names, read, depth + 1)
 

@@ -24,6 +24,8 @@ from monitor.ingest.formats.registered import Decode
 from monitor.ingest.registry.schema import Schema
 
 _MAIN: Final = "__main__.proto"
+#: Values of JSON's own types; first, since there may be millions of them.
+_AS_THEY_ARE: Final = (str, int, float, type(None))
 _NEEDED: Final = {"AVRO": "fastavro", "PROTOBUF": "grpc_tools"}
 
 
@@ -66,6 +68,12 @@ def _avro(schema: Schema) -> Decode:
         # Its reader calls itself for each level, in C: a hostile record would end the process.
         raise UnreadableSchemaError("the schema (AVRO) contains itself, and is not decoded")
 
+    if _has_empty_items(parsed, names):
+        # Five bytes may hold a hundred million of them.
+        raise UnreadableSchemaError(
+            "the schema (AVRO) has an array of items that take no bytes, and is not decoded"
+        )
+
     def decode(payload: bytes) -> Any:
         found = BytesIO(payload)
         record = fastavro.schemaless_reader(found, parsed, None)
@@ -96,12 +104,40 @@ def _contains_itself(schema: Any, names: Mapping[str, Any], within: tuple[str, .
     return any(_contains_itself(each, names, within) for each in below)
 
 
+def _has_empty_items(schema: Any, names: Mapping[str, Any]) -> bool:
+    """Whether an array of a parsed schema that does not contain itself has items of no bytes."""
+    if isinstance(schema, str):
+        return schema in names and _has_empty_items(names[schema], names)
+    if isinstance(schema, list):
+        return any(_has_empty_items(each, names) for each in schema)
+    if "items" in schema and _takes_no_bytes(schema["items"], names):
+        return True
+    below = [schema[key] for key in ("items", "values", "type") if key in schema]
+    below += [each["type"] for each in schema.get("fields", ())]
+    return any(_has_empty_items(each, names) for each in below)
+
+
+def _takes_no_bytes(schema: Any, names: Mapping[str, Any]) -> bool:
+    if isinstance(schema, list):
+        return False  # it says at least which of them it is
+    if isinstance(schema, str):
+        return schema == "null" or (schema in names and _takes_no_bytes(names[schema], names))
+    kind = schema.get("type")
+    if kind in ("record", "error"):
+        return all(_takes_no_bytes(each["type"], names) for each in schema["fields"])
+    if kind == "fixed":
+        return bool(schema.get("size") == 0)
+    return kind == "null" or (isinstance(kind, dict) and _takes_no_bytes(kind, names))
+
+
 def plain(found: Any) -> Any:
     """As a value of JSON's types.
 
     >>> plain({"d": Decimal("1.50"), "b": b"a", "t": date(2026, 1, 2)})
     {'d': '1.50', 'b': 'YQ==', 't': '2026-01-02'}
     """
+    if isinstance(found, _AS_THEY_ARE):
+        return found
     if isinstance(found, Mapping):
         return {str(key): plain(value) for key, value in found.items()}
     if isinstance(found, list | tuple):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import TopicFormats
-from monitor.ingest.formats.otlp import json_spans
+from monitor.ingest.formats.otlp import Span, json_spans
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.judge.limits.limits import Limits
 from monitor.runtime.health import Health
@@ -351,3 +353,57 @@ async def test_a_trace_that_is_told_to_end_before_its_first_step_is_handed_over(
     assert registry.get_sample_value("rag_monitor_traces_open") == 0
     labels = {"outcome": "handed_over", "reason": "revoked"}
     assert registry.get_sample_value("rag_monitor_interactions_total", labels) == 1
+
+
+@pytest.mark.parametrize("log_format", ["otlp_json", "otlp_proto"])
+async def test_what_the_hash_leaves_out_is_counted_by_traces_and_not_read(log_format: str) -> None:
+    """Of 100 traces in 25 records, some of them cut off behind the ids: as many as were taken."""
+    rate, numbers = 0.2, range(1, 101)
+    taken = [n for n in numbers if Sampler(rate, "interaction_id").takes(f"{n:032x}".encode())]
+    write = otlp_spans.as_json if log_format == "otlp_json" else otlp_spans.as_proto
+    formats = TopicFormats(SPAN_FORMATS[log_format])  # type: ignore[index]
+    async with staged(plain=True, formats=formats, rate=rate) as stage:
+        records = []
+        for offset in range(25):
+            its = range(4 * offset + 1, 4 * offset + 5)
+            spans = [each for n in its for each in rag_trace(n, n, now_ns())]
+            # Nobody reads it, so nobody sees that its end is missing.
+            is_cut = log_format == "otlp_json" and not {*its} & {*taken}
+            value = write(made(*spans))[: -2 if is_cut else None]
+            records.append(Record(offset, timestamp=int(time.time() * 1000), value=value))
+        await stage.read(*records, *(r._replace(offset=r.offset + 25) for r in records))
+        await quiet(stage)
+        await stage.committed(50)
+        assert 5 < len(taken) < 40
+        assert stage.ended("scored") == len(taken)
+        assert stage.ended("not_sampled", "hash") == 100 - len(taken)
+        assert stage.is_balanced()
+
+
+async def test_a_large_trace_is_read_in_a_thread() -> None:
+    """A hundred thousand documents take seconds, in which no heartbeat would reach the broker."""
+    names: dict[bool, str] = {}
+
+    class Watched(dict[str, Any]):
+        """Attributes that know where they are read."""
+
+        def get(self, name: str, otherwise: Any = None) -> Any:
+            if name == "attributes":
+                names[self["large"]] = threading.current_thread().name
+            return super().get(name, otherwise)
+
+    def watched(value: bytes) -> list[Span]:
+        spans = json_spans(value)
+        for span in spans:
+            found = Watched(span.encoded.span, large=len(value) > 20_000)
+            span.encoded = span.encoded._replace(span=found)
+        return spans
+
+    formats = TopicFormats(replace(SPAN_FORMATS["otlp_json"], spans=watched))
+    async with staged(plain=True, formats=formats) as stage:
+        large = [*rag_trace(2, 2, now_ns()), otlp_spans.span(2, 9, 1, {"long": "x" * 30_000})]
+        await stage.read(record(0, *rag_trace(1, 1, now_ns())), record(1, *large))
+        await quiet(stage)
+        await stage.committed(2)
+        assert stage.ended("scored") == 2
+    assert names[False] == threading.current_thread().name != names[True]

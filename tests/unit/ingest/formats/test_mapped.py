@@ -99,13 +99,16 @@ def test_a_moved_field_is_named_with_its_path_and_with_what_is_there(shape: LogS
         ([{"text": "x", "id": 7}, "y"], [("x", "7"), ("y", None)]),
         ({"d1": "x", "d2": "y"}, [("x", "d1"), ("y", "d2")]),
         ({"d1": {"text": "x"}, "d2": {"text": "y", "id": "own"}}, [("x", "d1"), ("y", "own")]),
+        ({"id": 7, "text": "x", "title": "X"}, [("x", "7")]),
+        ({"text": "x", "score": 0.5}, [("x", None)]),
+        ({"text": "x", "other": "y"}, [("x", "text"), ("y", "other")]),
         ("one text", [("one text", None)]),
         ([], []),
         ({}, []),
     ],
 )
 def test_passages_of_any_shape(found: Any, passages: list[tuple[str, str | None]]) -> None:
-    """Lists, objects by id, one text; an empty one is none."""
+    """Lists, objects by id, one object, one text; an empty one is none."""
     made = read(LEAST, {"q": "Q", "a": "A", "c": found}).retrieved_contexts
     assert [(each.text, each.id) for each in made] == passages
 

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import chat
-from monitor.ingest.formats.otlp import Span, as_json, as_proto, json_spans, proto_spans
+from monitor.ingest.formats.otlp import (
+    MOST_SPANS,
+    MOST_VALUES,
+    Span,
+    as_json,
+    as_proto,
+    json_spans,
+    json_trace_ids,
+    proto_spans,
+    proto_trace_ids,
+)
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS, SpanFormat
 from monitor.ingest.formats.traces import (
     _ASKED,
@@ -428,3 +438,94 @@ def test_rag_traces_of_the_stage_are_as_recorded() -> None:
     found = told(made(*rag_trace(1, 4)))
     assert (found.user_input, found.response) == (otlp_spans.question(4), otlp_spans.answer(4))
     assert texts(found) == [text for _, text in otlp_spans.passages(4)]
+
+
+_TOOL: Json = {"type": "tool_call", "id": "1", "name": "search", "arguments": {"q": "x"}}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "search"},
+        {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [_TOOL]}])},
+        {"gen_ai.response.finish_reasons": ["tool_calls"]},
+        {"gen_ai.completion.0.finish_reason": "tool_calls"},
+    ],
+)
+def test_a_model_that_only_asks_for_a_tool_answers_nobody(said: Json) -> None:
+    """Where each call is a trace of its own; with an answer it is an interaction all the same."""
+    model = {KIND: "LLM", "input.value": "q?", **said}
+    for spans in (
+        json_spans(otlp_spans.as_json(made(span(1, 1, None, model)))),
+        proto_spans(otlp_spans.as_proto(made(span(1, 1, None, model)))),
+    ):
+        assert not answers(spans, spans[0])
+    assert told(made(span(1, 1, None, CHAIN), span(1, 2, 1, model))).response == "a."
+
+
+def test_a_model_that_says_nothing_at_all_is_an_error() -> None:
+    """What it said may have been hidden, or stand where nobody looks: that is not passed over."""
+    assert refused(made(span(1, 1, None, {KIND: "LLM", "input.value": "q?"}))).startswith(
+        "response: found no output"
+    )
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_traces_in_a_record_are_known_before_it_is_read(framework: str) -> None:
+    """The same as those of its spans, by both encodings."""
+    whole = recorded(framework)
+    value, binary = otlp_spans.as_json(whole), otlp_spans.as_proto(whole)
+    expected = {each.trace_id for each in json_spans(value)}
+    assert len(expected) == TURNS
+    assert json_trace_ids(value) == proto_trace_ids(binary) == expected
+
+
+def test_where_ids_are_not_plain_the_record_is_read() -> None:
+    """Links name other traces; ids may be in Base64, or none at all."""
+    linked = made(span(1, 1, None, CHAIN, links=[{"traceId": f"{2:032x}", "spanId": f"{1:016x}"}]))
+    assert json_trace_ids(otlp_spans.as_json(linked)) is None
+    assert proto_trace_ids(otlp_spans.as_proto(linked)) == {f"{1:032x}"}
+    base64 = otlp_spans.as_json(made(span(1, 1, None, CHAIN))).replace(
+        f"{1:032x}".encode(), b"AAAAAAAAAAAAAAAAAAAAAQ=="
+    )
+    assert json_trace_ids(base64) is None
+    assert len(json_spans(base64)) == 1
+    assert proto_trace_ids(b"{}") is None
+
+
+def _message(field: int, body: bytes) -> bytes:
+    """A field of a protobuf message that is a message."""
+    size, digits = len(body), b""
+    while size > 127:
+        digits, size = digits + bytes([size & 127 | 128]), size >> 7
+    return bytes([field << 3 | 2]) + digits + bytes([size]) + body
+
+
+_IDS = _message(1, bytes([1] * 16)) + _message(2, bytes([2] * 8))
+_LIST = _message(1, b"a") + _message(2, _message(5, b"\x0a\x00" * (MOST_VALUES + 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (b"\x0a\x00" * (MOST_SPANS + 1), "spans"),
+        (_message(1, b"\x12\x00" * MOST_SPANS), "spans"),
+        (_message(1, _message(2, b"\x12\x00" * MOST_SPANS)), "spans"),
+        (_message(1, _message(2, _message(2, _IDS + b"\x4a\x00" * (MOST_VALUES + 1)))), "values"),
+        (_message(1, _message(2, _message(2, _IDS + b"\x5a\x00" * (MOST_VALUES + 1)))), "values"),
+        (_message(1, _message(2, _message(2, _IDS + _message(9, _LIST)))), "values"),
+    ],
+    ids=["resources", "scopes", "spans", "attributes", "events", "items"],
+)
+def test_empty_messages_are_bounded(value: bytes, what: str) -> None:
+    """They take two bytes each, and an object each: 16 MB of them took up to 46 s."""
+    with pytest.raises(MessageRejected, match=f"at most .* {what}"):
+        assert [(one.attributes, one.events) for one in proto_spans(value)]
+
+
+def test_spans_in_json_are_bounded_alike() -> None:
+    """A record of either encoding has no more."""
+    many = made(*[span(1, 1, None, {})] * 2)
+    many["resourceSpans"] *= MOST_SPANS // 3
+    with pytest.raises(MessageRejected, match="at most 20,000 spans"):
+        json_spans(otlp_spans.as_json(many))

@@ -172,3 +172,21 @@ def test_message_indexes_are_read_back(indexes: list[int]) -> None:
 
     written = varint(len(indexes)) + b"".join(map(varint, indexes))
     assert message_indexes(written + b"rest") == (tuple(indexes), len(written))
+
+
+_NOTHING = {"type": "record", "name": "Z", "fields": [{"name": "n", "type": "null"}]}
+
+
+@pytest.mark.parametrize(
+    "items", ["null", {"type": "fixed", "name": "F", "size": 0}, _NOTHING, {"type": "null"}]
+)
+def test_an_array_of_items_without_a_byte_is_refused(items: Any) -> None:
+    """Five bytes of a record may say that there are ten million of them."""
+    array = {"type": "array", "items": items}
+    for kind in (array, ["null", array], {"type": "map", "values": array}):
+        schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
+        with pytest.raises(UnreadableSchemaError, match="items that take no bytes"):
+            decode_by(Schema("AVRO", json.dumps(schema)))
+    fine = {"type": "array", "items": ["null", "string"]}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": fine}]}
+    assert decode_by(Schema("AVRO", json.dumps(schema)))(bytes([2, 0, 0])) == {"a": [None]}
