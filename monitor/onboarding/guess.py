@@ -36,10 +36,13 @@ NAMES: Final = {
     "application": "application application_name app app_name service service_name project "
     "project_name session_name bot bot_name assistant",
     "model": "model model_name model_id llm_model deployment_name",
-    "prompt_version": "prompt_version prompt_id prompt_template_version prompt_name",
+    "prompt_version": "prompt_version prompt_template_version template_version prompt_id "
+    "prompt_hash prompt_name",
     "session": "session session_id conversation_id thread_id chat_id",
-    "user": "user user_id",
-    "deployment": "deployment deployment_id release revision revision_id version build git_sha",
+    "user": "user user_id end_user enduser_id customer_id customer",
+    "deployment": "deployment deployment_id release revision revision_id app_version "
+    "application_version version build build_number build_id image_tag git_sha commit_sha "
+    "git_commit commit",
 }
 _PASSAGE: Final = {
     "text": "text content page_content body chunk passage chunk_text document snippet value",
@@ -102,7 +105,10 @@ def guessed(view: LogView) -> Guess:
 
 def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[str]) -> None:
     best, best_score = None, 0.0
+    passages = guess.fields.get("retrieved_contexts")
     for place in places:
+        if passages is not None and _is_within(place.expression, passages.expression):
+            continue  # the id of a passage is not that of the record
         # What is in no own name of its place has to look like it.
         fits = _FITS[name] if _weight(name, place.names[-1]) else _SURELY.get(name, _FITS[name])
         # Turns of a chat hold both the question and the answer.
@@ -110,7 +116,10 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
         weight = _named(name, place.names)
         if is_taken or not weight or not any(map(fits, place.values)):
             continue
-        share = sum(map(fits, place.values)) / guess.records
+        fitting = [value for value in place.values if fits(value)]
+        share = len(fitting) / guess.records
+        if name == "interaction_id":  # what many records have in common names something else
+            share *= len(set(fitting)) / len(fitting)
         score = weight * share - 0.02 * len(place.names) - 0.1 * ("[?" in place.expression)
         if score > best_score:
             best, best_score = place, score
@@ -120,10 +129,22 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
         taken.add(best.expression)
 
 
+def _is_within(expression: str, around: str) -> bool:
+    return expression.startswith((f"{around}.", f"{around}["))
+
+
 def _named(field_name: str, names: Sequence[str]) -> float:
     """How well the last name is one of the field, or the one before it where that says nothing."""
     own = _weight(field_name, names[-1])
-    if own or len(names) < 2:
+    if len(names) < 2:
+        return own
+    # Like session.id or prompt.version: both names together are a usual one, of this field or not.
+    both = f"{_snake(names[-2])}_{_snake(names[-1])}"
+    if both in _ALL[field_name]:
+        return _weight(field_name, both)
+    if any(both in _ALL[other] for other in NAMES):
+        return 0.0
+    if own:
         return own
     # Like output.answer_text, where the last name is nobody's; or a step that is called retrieval.
     is_said = any(_weight(other, names[-1]) for other in NAMES if other != field_name)
@@ -132,12 +153,20 @@ def _named(field_name: str, names: Sequence[str]) -> float:
 
 def _weight(field_name: str, name: str) -> float:
     """1 for the likeliest name, less for others; half where the name only ends with one."""
-    snake = _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_")
-    words = _ALL[field_name]
+    snake, words = _snake(name), _ALL[field_name]
     if snake in words:
         return 1.0 - 0.5 * words.index(snake) / len(words)
     ends = [n for n, word in enumerate(words) if snake.endswith(f"_{word}") and len(word) > 2]
     return 0.4 - 0.2 * ends[0] / len(words) if ends else 0.0
+
+
+def _snake(name: str) -> str:
+    """Small, with underscores between words.
+
+    >>> _snake("promptVersion"), _snake("_id"), _snake("App-Version")
+    ('prompt_version', 'id', 'app_version')
+    """
+    return _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_").strip("_")
 
 
 def _within(view: LogView, expression: str) -> dict[str, GuessedPlace]:
@@ -219,7 +248,7 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "prompt_version": lambda value: _is_name(value) or isinstance(value, int),
     "session": _is_id,
     "user": _is_id,
-    "deployment": _is_name,
+    "deployment": lambda value: _is_name(value) or _is_id(value),
     "text": _is_text,
     "id": _is_id,
     "score": lambda value: isinstance(value, int | float) and not isinstance(value, bool),

@@ -115,7 +115,7 @@ def json_spans(value: bytes) -> list[Span]:
             "resourceSpans: found nothing, expected spans as the OpenTelemetry collector writes "
             "them; check ingest.format"
         )
-    spans, left = [], _Allowance(MOST_SPANS, "spans, with the scopes and resources around them")
+    spans, left = [], _RecordBound(MOST_SPANS, "spans, with the scopes and resources around them")
     for at, resource in _items(found, "resourceSpans", ""):
         left.take()
         for scope_at, scope in _items(resource, "scopeSpans", at):
@@ -138,7 +138,7 @@ def json_trace_ids(value: bytes) -> set[str] | None:
     return {each.lower() for each in found} if is_plain else None
 
 
-class _Allowance:
+class _RecordBound:
     """How many more of something a record may have."""
 
     def __init__(self, most: int, what: str) -> None:
@@ -312,7 +312,7 @@ def proto_spans(value: bytes) -> list[Span]:
     Needs the packages of the extra ``otlp``.
     """
     found = _proto_record(value)
-    values = _ProtoValues(_Allowance(MOST_VALUES, "values of attributes and events"))
+    values = _ProtoValues(_RecordBound(MOST_VALUES, "values of attributes and events"))
     read = _SpanReader(values.attributes, values.events)
     spans = [
         _proto_span(span, resource.resource, f"resource_spans.{n}.scope_spans.{m}.spans.{k}", read)
@@ -345,7 +345,7 @@ def _proto_record(value: bytes) -> Any:
         raise _not_protobuf(value) from None
     if value and not found.resource_spans:
         raise _not_protobuf(value)
-    left = _Allowance(MOST_SPANS, "spans, with the scopes and resources around them")
+    left = _RecordBound(MOST_SPANS, "spans, with the scopes and resources around them")
     left.take(len(found.resource_spans))
     for resource in found.resource_spans:
         left.take(len(resource.scope_spans))
@@ -389,7 +389,7 @@ def _proto_id(found: bytes, digits: int, path: str) -> str:
 class _ProtoValues:
     """Values of protobuf's messages, of one record all together so many as are ``left``."""
 
-    def __init__(self, left: _Allowance) -> None:
+    def __init__(self, left: _RecordBound) -> None:
         self._left = left
 
     def attributes(self, holder: Any) -> SpanAttributes:

@@ -128,3 +128,48 @@ def test_formats_are_recognised() -> None:
     rest = recognised([b"\x00\x00\x00\x00\x07\x02", b"[]", b"{"])
     assert rest.framed == 1
     assert rest.others == {"JSON, and no object": 1, "JSON with a mistake in it": 1}
+
+
+def gateway(n: int) -> dict[str, Any]:
+    """What a gateway logs: names that say nothing without the one around them."""
+    return {
+        "requestId": f"r{n}",
+        "client": {"app": {"name": "helpdesk"}, "version": "2.3.1"},
+        "request": {
+            "messages": [{"role": "user", "content": f"How long is item {n} under warranty?"}],
+            "prompt": {"id": "kb", "version": 3 + n // 10},
+        },
+        "session": {"id": f"s{n // 3}"},
+        "user": {"id": f"u{n % 5}"},
+        "retrieval": {"hits": [{"_id": f"d{n}", "_source": {"title": "T", "body": "24 months."}}]},
+        "response": {"choices": [{"message": {"role": "assistant", "content": f"{n} months."}}]},
+    }
+
+
+def test_names_are_read_with_the_one_around_them() -> None:
+    """A session's or passage's id is no interaction's; a prompt's version no deployment's."""
+    guess = guess_of(*map(gateway, range(20)))
+    found = {name: place.expression for name, place in guess.fields.items()}
+    assert found == {
+        "user_input": "request.messages",
+        "response": "response.choices[0].message",
+        "retrieved_contexts": "retrieval.hits",
+        "interaction_id": "requestId",
+        "application": "client.app.name",
+        "prompt_version": "request.prompt.version",
+        "session": "session.id",
+        "user": "user.id",
+        "deployment": "client.version",
+    }
+    assert guess.within["id"].expression == "_id"
+
+
+def test_an_id_that_records_share_is_none_of_an_interaction() -> None:
+    """Of two places with a name of one, that which tells records apart; builds may be numbers."""
+    records = [
+        {"question": "Q", "answer": "A", "contexts": ["c"], "id": n // 5, "event_id": n, "build": 7}
+        for n in range(20)
+    ]
+    guess = guess_of(*records)
+    assert guess.fields["interaction_id"].expression == "event_id"
+    assert guess.fields["deployment"].expression == "build"
