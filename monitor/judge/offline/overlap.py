@@ -9,6 +9,8 @@ freely changes many words, who changes one thing says something else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 from monitor.judge.offline.sentences import (
@@ -72,7 +74,8 @@ class SentenceEvidence(NamedTuple):
 
 def gather(claim: Sentence, text: Text) -> SentenceEvidence | None:
     """The evidence in the best sentences; None where either side has no content."""
-    total = sum(claim.weights.values())
+    # Not by `sum`, which has rounded otherwise since Python 3.12: ties would break by the version.
+    total = reduce(add, claim.weights.values(), 0.0)
     total += FACT_WEIGHT * sum(mark.kind != "name" for mark in claim.marks)
     if not total or not text.sentences:
         return None
