@@ -1,0 +1,34 @@
+"""Draws the secrets of compose.yaml: ``draw_secrets.py FOLDER``. What is there already stays.
+
+Each is a file of its own. Alertmanager's are placeholders that lead nowhere, until you write them.
+"""
+
+import secrets
+import sys
+from pathlib import Path
+
+NOWHERE = "http://127.0.0.1:9/"
+
+
+def main(folder: Path) -> None:
+    """Write what is missing; whoever can open the folder can read it."""
+    password = secrets.token_urlsafe(24)
+    redis = folder / "redis_url"
+    if not redis.exists():  # both or none: they hold one password
+        _write(folder / "redis.conf", f"requirepass {password}\n")
+        _write(redis, f"redis://:{password}@redis:6379/0")
+    for name in ("grafana_password", "audit_passwords"):
+        if not (folder / name).exists():
+            _write(folder / name, secrets.token_urlsafe(12))
+    for name in ("slack_api_url", "pagerduty_routing_key", "ticket_token", "watchdog_token"):
+        if not (folder / name).exists():
+            _write(folder / name, NOWHERE if name.endswith("_url") else "none")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o444)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
