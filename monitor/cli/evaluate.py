@@ -205,7 +205,9 @@ def _require(file: Path, plots: Path | None, report: Path | None) -> None:
     from monitor.evaluate.given import require_folder
 
     if file.suffix.lower() in (".yaml", ".yml"):
-        raise ConfigurationError(f"{file}: is YAML; for a suite of tests: rag-monitor suite {file}")
+        raise ConfigurationError(
+            f"{file}: found YAML, expected rows; a suite of tests goes to rag-monitor suite {file}"
+        )
     require_folder(report, "--report")
     if plots is not None:
         from monitor.evaluate.png import require_plots

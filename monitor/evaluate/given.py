@@ -10,6 +10,7 @@ from typing import Any, Final
 import yaml
 
 from monitor.config.mapping import KNOWN_ATTRIBUTES, OPTIONAL, LogMapping
+from monitor.config.yaml_errors import broken
 from monitor.errors import ConfigurationError
 
 #: Fields that must be mapped: they keep their own names where nobody says otherwise.
@@ -54,8 +55,8 @@ def _mapping_of(file: Path) -> dict[str, Any]:
     text = text_of(file, "--mapping")
     try:
         found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"--mapping {file}: is no YAML: {_where(error)}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigurationError(f"--mapping {file}: not YAML{broken(error)}") from None
     if isinstance(found, dict) and isinstance(found.get("ingest"), dict):
         found = found["ingest"].get("mapping")
     if not isinstance(found, dict):
@@ -65,19 +66,15 @@ def _mapping_of(file: Path) -> dict[str, Any]:
     return found
 
 
-def _where(error: yaml.YAMLError) -> str:
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem or error)
-
-
 def text_of(file: Path, option: str) -> str:
-    """The text of a file that ``option`` names; raises ``ConfigurationError``."""
+    """The text of a file that ``option`` names, if any; raises ``ConfigurationError``."""
+    named = f"{option} {file}".strip()
     try:
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ConfigurationError(f"{option} {file}: {error.strerror}") from error
+        raise ConfigurationError(f"{named}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{option} {file}: is not UTF-8; save it as UTF-8") from error
+        raise ConfigurationError(f"{named}: is not UTF-8; save it as UTF-8") from error
 
 
 def require_folder(file: Path | None, option: str) -> None:

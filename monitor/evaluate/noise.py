@@ -42,7 +42,7 @@ def noise_texts(text: str, name: str) -> list[str]:
         if passage.strip():
             chosen.append(passage)
     if not chosen:
-        raise ConfigurationError(f"--noise-context {name}: is empty: there is no passage in it")
+        raise ConfigurationError(f"--noise-context {name}: is empty, expected passages")
     return chosen
 
 

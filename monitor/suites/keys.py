@@ -29,7 +29,7 @@ FILE_REFUSED: Final[Mapping[str, str]] = {
     "scenarios": "write its tests out under tests",
     "redteam": "attacks are promptfoo's own",
 }
-FILE_USED: Final = frozenset({"tests", "defaultTest", "description", "application"})
+FILE_USED: Final = frozenset({"tests", "defaultTest", "description"})
 
 TEST_NOTED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("provider", "providers", "prompts"), _ANSWERS),

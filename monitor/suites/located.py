@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import yaml
 
+from monitor.config.yaml_errors import broken
+
 TreePath = tuple[str | int, ...]
 _DEEPEST: Final = 30
 _MOST_NODES: Final = 200_000
@@ -33,17 +35,21 @@ class Located:
 
 def parsed(text: str) -> Located:
     """The tree of a text; raises ``ValueError`` that names the line."""
+    lines: dict[TreePath, int] = {}
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        lines: dict[TreePath, int] = {}
-        if node is not None:
-            _place(node, (), lines)
-        return Located(None if node is None else loader.construct_document(node), lines)
     except yaml.YAMLError as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        where = "" if mark is None else f"line {mark.line + 1}: "
-        raise ValueError(f"{where}no YAML: {problem or error}") from None
+        raise ValueError(f"not YAML{broken(error)}") from None
+    except RecursionError:
+        raise ValueError("too deep") from None
+    if node is None:
+        return Located(None, lines)
+    _place(node, (), lines)
+    try:
+        return Located(loader.construct_document(node), lines)
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none
+        raise ValueError(f"not YAML{broken(error)}") from None
 
 
 def _place(node: yaml.Node, path: TreePath, lines: dict[TreePath, int]) -> None:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from monitor.suites.answers import RESPONSE, text_of
 from monitor.suites.building import Mistakes, SuiteTestPlace, built
 from monitor.suites.keys import (
@@ -174,10 +172,7 @@ class _SuiteReading:
         if name.endswith(".json"):
             return json.loads(text)
         if name.endswith((".yaml", ".yml")):
-            try:
-                return yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise ValueError(f"{name}: no YAML") from error
+            return parsed(text).tree
         return text
 
     def _test(self, place: _RawTest, defaults: _Defaults) -> Iterator[SuiteTest]:

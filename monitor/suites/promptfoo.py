@@ -36,12 +36,9 @@ def results(text: str, file: str) -> list[PromptfooAnswer]:
 
 def _raw(text: str, file: str) -> list[Mapping[str, Any]]:
     try:
-        tree = json.loads(text)
-    except ValueError:
-        try:
-            tree = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise ConfigurationError(f"{file}: is no JSON: {error}") from None
+        tree = _json(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{file}: is no JSON: {error}") from None
     if isinstance(tree, dict) and "testCase" in tree:
         tree = [tree]
     while isinstance(tree, dict) and "results" in tree:
@@ -52,6 +49,13 @@ def _raw(text: str, file: str) -> list[Mapping[str, Any]]:
             "testCase"
         )
     return tree
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _is_result(found: Any) -> bool:

@@ -52,7 +52,7 @@ def read(file: Path, answers: Path | None, *, skips: bool) -> Suite:
 
     ``answers`` are results of promptfoo, for tests without a response.
     """
-    text = text_of(file, "suite")
+    text = text_of(file, "")
     if file.suffix.lower() in _RESULTS:
         return suite_of_results(text, str(file))
     given: Sequence[PromptfooAnswer] = ()
@@ -66,7 +66,7 @@ def _referred(file: Path, name: str) -> str:
     if name.startswith(("http:", "https:")) or Path(name).suffix in (".py", ".js", ".ts", ".csv"):
         raise ValueError(f"{name}: only text, JSON and YAML are read")
     try:
-        return text_of(file.parent / name, "file")
+        return text_of(file.parent / name, "")
     except ConfigurationError as error:
         raise ValueError(str(error)) from None
 

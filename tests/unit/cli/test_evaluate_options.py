@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 from pathlib import Path
 from random import Random
@@ -25,6 +26,7 @@ from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPO
 from tests.stages.process import until
 from tests.stages.worked_examples import FRANCE, PYTHON, WORKED_EXAMPLES, all_labels
 
+ROOT = Path(__file__).parents[3]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -352,6 +354,30 @@ async def test_the_price_is_said_first_and_asked_for(tmp_path: Path) -> None:
     )
     assert price_said is not None
     assert float(price_said[1]) > 1.0
+
+
+def test_commands_of_the_page_run(tmp_path: Path) -> None:
+    """Each that docs/evaluate.md shows, with the offline judge in the place of a model."""
+    page = (ROOT / "docs/evaluate.md").read_text("utf-8")
+    commands = re.findall(r"^rag-monitor (evaluate [^#\n]+)", page, re.MULTILINE)
+    assert len(commands) == 5
+    row = {**PYTHON.row, "retrieved_contexts": list(PYTHON.passages)}
+    for name in ("interactions.jsonl", "answers.jsonl"):
+        written(tmp_path / name, [row])
+    with (tmp_path / "answers.csv").open("w", encoding="utf-8", newline="") as text:
+        table = csv.writer(text)
+        table.writerows([["question", "answer", "docs"], [PYTHON.question, PYTHON.response, "[]"]])
+    (tmp_path / "noise.txt").write_text("Rome is old.", "utf-8")
+    mapping = "user_input: question\nresponse: answer\nretrieved_contexts: docs\n"
+    (tmp_path / "mapping.yaml").write_text(mapping, "utf-8")
+    for command in commands:
+        offline = command.replace("--judge llm --model openai/gpt-4o-mini", "--judge offline")
+        words = [
+            str(tmp_path / word) if re.search(r"\.(jsonl|csv|txt|yaml)$", word) else word
+            for word in shlex.split(offline)
+        ]
+        result = rag_monitor(*words)
+        assert result.returncode == ("faithfulness_lower<0.8" in command), result.stderr
 
 
 def test_a_plot_needs_matplotlib_and_says_so() -> None:

@@ -155,11 +155,11 @@ MISTAKES = [
     ),
     (TEST.replace("value: Paris is the capital.", "value: '{{query|upper}}'"), "templates are not"),
     (TEST.replace("context: ", "context: file://no.txt #"), "tests.0.vars.context: no.txt: is not"),
-    (TEST.replace("tests:", "test:"), "s.yaml:2: test: is not known; expected application, def"),
+    (TEST.replace("tests:", "test:"), "s.yaml:2: test: is not known; expected defaultTest, desc"),
     ("scenarios: []\n" + TEST, "s.yaml:1: scenarios: is not supported: write its tests out"),
     ("tests: []", "there is no test in it"),
     ("- a", "expected an object with tests"),
-    ("tests: [", "no YAML"),
+    ("tests: [", "not YAML in line 1"),
     ("tests: tests.csv", "tests.csv: is not there"),
     ("tests:\n  - {vars: {query: a, response: b}}", "tests.0.assert: there is none"),
 ]
@@ -213,4 +213,6 @@ def test_a_hostile_file_ends_as_a_mistake() -> None:
     )
     assert "too much of it" in mistake(grows)
     assert "too deep" in mistake("[" * 100 + "]" * 100)
-    assert "no YAML" in mistake("tests: !!python/object/apply:os.system [ls]")
+    assert "too deep" in mistake("[" * 20_000)
+    assert "not YAML" in mistake("tests: 2026-13-45")
+    assert "not YAML" in mistake("tests: !!python/object/apply:os.system [ls]")
