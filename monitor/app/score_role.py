@@ -12,6 +12,7 @@ from typing import ClassVar
 from monitor.app.backlog import backlog
 from monitor.app.caches import Caches
 from monitor.app.canaries import with_canaries
+from monitor.app.formats import topic_formats
 from monitor.app.policies import (
     ConfiguredJudge,
     build_budget,
@@ -311,6 +312,7 @@ class ScoreRole:
             telemetry,
             self._health,
             self._clock,
+            formats=topic_formats(settings, self._health),
             redactor=redactor,
             pauses=shared.controls.pauses,
             budget=budget,

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from monitor import __version__
-from monitor.app.formats import topic_formats
 from monitor.app.policies import ConfiguredJudge, traffic
 from monitor.config import Settings
 from monitor.control.pauses import Pauses
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.budget import Budget
 from monitor.kafka.producer import Producer
@@ -32,17 +32,22 @@ def build_scorer(
     health: Health,
     clock: Callable[[], float],
     *,
+    formats: TopicFormats,
     redactor: Redactor,
     pauses: Pauses,
     budget: Budget | None = None,
     threads: Threads | None = None,
     broker_time: Callable[[], float] | None = None,
     waits_for_money: bool = False,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Scorer:
-    """Everything that becomes of a record; ``clock`` and ``broker_time`` give epoch seconds."""
+    """Everything that becomes of a record.
+
+    ``clock`` and ``broker_time`` give epoch seconds, ``monotonic`` gives seconds.
+    """
     topics = settings.kafka.topics
     circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
-    gate = DeadLetterGate(circuit, telemetry, health, time.monotonic)
+    gate = DeadLetterGate(circuit, telemetry, health, monotonic)
     return Scorer(
         ScorerSettings(
             topics.scores,
@@ -69,5 +74,6 @@ def build_scorer(
         pauses,
         threads,
         broker_time=broker_time,
-        formats=topic_formats(settings, health),
+        formats=formats,
+        monotonic=monotonic,
     )

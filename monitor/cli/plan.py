@@ -105,8 +105,14 @@ def _require_topic(from_topic: bool) -> None:
 def _require_some(settings: Settings) -> None:
     from monitor.errors import ConfigurationError
 
-    if not settings.sampling.rate:
-        raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")
+    if settings.sampling.rate:
+        return
+    if any(settings.rates):
+        raise ConfigurationError(
+            "sampling.rate: is 0, and nobody knows how much of the traffic the applications are that"
+            " have a rate of their own; plan for one of them: --set sampling.rate=…, with its traffic"
+        )
+    raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")
 
 
 def _given(budget: str | None, model: str | None) -> list[str]:

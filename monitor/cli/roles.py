@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def run(config: ConfigFile = None, set_: Overrides = None) -> None:
     """Run scorer and exporter in one process.
 
-    And, where audit.database is set, the audits beside it.
+    Where audit.database is set, it serves the audits, too.
     """
     audits = [] if config is None else ["--config", str(config)]
     audits += [word for each in set_ or () for word in ("--set", each)]

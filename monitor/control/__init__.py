@@ -1,1 +1,4 @@
-"""What the control topic says, followed and changed: pauses, bursts, calibrations."""
+"""The control topic, followed and changed; and the latest alarms.
+
+Pauses, bursts, calibrations, corrections, and what is forgotten.
+"""

@@ -189,7 +189,7 @@ class Work:
     def may_be_left(self, within_s: float) -> bool:
         """Whether it waits, and nothing is lost by leaving it to somebody else.
 
-        Also where something would be, of a judgement that cannot end in so many seconds.
+        Also True for a judgement that cannot end in time, though its calls are paid in vain.
         """
         if not all(part.may_be_left(within_s) for part in (*self._own_parts, *self._others)):
             return False

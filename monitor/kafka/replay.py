@@ -158,7 +158,7 @@ class TopicScan:
         *,
         from_committed: bool = True,
     ) -> AsyncIterator[list[KafkaRecord]]:
-        """The rest of the group's topics together, as they came: ``in_time.py``.
+        """The rest of the group's topics together, as they came: ``time_merge.py``.
 
         Where the group has committed nothing it begins by ``start``; so it does everywhere without
         ``from_committed``. Raises ``DependencyRefused``

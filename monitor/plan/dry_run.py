@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from monitor.app.connections import connection, output_connection
+from monitor.app.formats import topic_formats
 from monitor.app.policies import (
     ConfiguredJudge,
     build_budget,
@@ -45,8 +46,12 @@ from monitor.telemetry import ScorerTelemetry, new_registry
 #: Taken in at once: so many records of a partition, so much time of all.
 _CHUNK: Final = 50
 _SLICE_MS: Final = 1_000
-#: The reason of ``handed_over`` where a block is not full yet.
+#: The reasons of ``handed_over`` where a block is not full yet, and where a trace has not ended.
 _OPEN_BLOCK: Final = "open_block"
+_OPEN_TRACE: Final = "open_trace"
+#: What ends by itself, and soon.
+_BUSY: Final = (WorkState.QUEUED, WorkState.REDACTING, WorkState.WAITING, WorkState.JUDGING)
+_LOOK_EVERY_S: Final = 0.001
 _JUDGED: Final = ("scored", "judge_failed")
 
 
@@ -127,6 +132,7 @@ class _Stage:
             most=settings.ingest.max_in_flight,
         )
         redactor = build_redactor(settings, telemetry)
+        self._formats = topic_formats(settings, health)
         self.slots = slots(
             settings,
             redactor,
@@ -144,9 +150,11 @@ class _Stage:
             telemetry,
             health,
             self._clock,
+            formats=self._formats,
             redactor=redactor,
             pauses=self.pauses,
             budget=self.budget,
+            monotonic=self._clock,
         )
 
     @classmethod
@@ -197,7 +205,8 @@ class _Stage:
 
     async def work_through(self, scan: TopicScan) -> None:
         """Take all in, in the order of their times."""
-        works: set[Work] = set()
+        #: Why each is left, if nothing ends it before.
+        works: dict[Work, str] = {}
         topics = self.settings.kafka.topics.interactions
         start, looks_back = start_rule(self.settings, self._clock), self.minutes is not None
         if self.minutes is not None:
@@ -206,19 +215,38 @@ class _Stage:
         async for batch in scan.in_time(
             topics, _SLICE_MS, _CHUNK, start, from_committed=not looks_back
         ):
+            await self._formats.prepare(batch)
             self.passing.comes(min(batch[0].timestamp / 1000, self.passing.started))
             for record in self.scorer.prefilter(batch):
                 work = self.scorer.begin(record)
                 if work is not None:
                     work.start()
-                    works.add(work)
-            self.scorer.turn()
-            works = await _settled(works)
-        for work in works:  # in blocks that are still open: later interactions join them
-            work.end(_OPEN_BLOCK)
+                    has_spans = self._formats.spans_of(record.topic) is not None
+                    works[work] = _OPEN_TRACE if has_spans else _OPEN_BLOCK
+            works = await self._settled(works)
+        if _OPEN_TRACE in works.values():  # what is quiet at the end is whole a little later
+            self.passing.ends(self.settings.ingest.trace_quiet_s)
+            works = await self._settled(works)
+        for work, reason in works.items():
+            work.end(reason)
         for ended in await asyncio.gather(*(work.task for work in works), return_exceptions=True):
             if isinstance(ended, Exception):
                 raise ended
+
+    async def _settled(self, works: dict[Work, str]) -> dict[Work, str]:
+        """Time has passed: those that wait for others; all else has ended. Raises what they raise.
+
+        A trace is judged as a part of a work that waits for it.
+        """
+        self.scorer.turn()
+        await _some_turns()
+        while self.scorer.works.count(*_BUSY):  # noqa: ASYNC110 - nobody says when all are idle
+            await asyncio.sleep(_LOOK_EVERY_S)
+        await _some_turns()
+        for work in works:
+            if work.task.done():
+                work.task.result()
+        return {work: reason for work, reason in works.items() if not work.task.done()}
 
     async def aclose(self) -> None:
         """Give back what limits keep open."""
@@ -245,13 +273,10 @@ def _report(stage: _Stage) -> dict[str, Any]:
     }
 
 
-async def _settled(works: set[Work]) -> set[Work]:
-    """Those that wait for others of their block; all else has ended. Raises what they raise."""
-    while busy := {
-        work.task for work in works if not work.task.done() and work.state is not WorkState.PARKED
-    }:
-        await asyncio.wait(busy, timeout=0.05)
-    for work in works:
-        if work.task.done():
-            work.task.result()
-    return {work for work in works if not work.task.done()}
+async def _some_turns() -> None:
+    """Of the event loop: what was started takes its first step, and what has ended wakes others.
+
+    A part that ends wakes its trace, which wakes the works of all its records.
+    """
+    for _ in range(5):
+        await asyncio.sleep(0)

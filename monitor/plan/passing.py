@@ -1,4 +1,4 @@
-"""How time passes in a rehearsal: as records came, from now on, where limits let it keep up."""
+"""How time passes in a dry run: as records came, from now on, where limits let it keep up."""
 
 from __future__ import annotations
 
@@ -65,6 +65,10 @@ class Passing:
         while self.now < then:
             self.now = min(then, self.now + STEP_S)
             self._report_delay(max(0.0, self.now - self._came))
+
+    def ends(self, seconds: float) -> None:
+        """After the last record so much time passes, in which nothing comes."""
+        self.now += seconds
 
     def _line_up(self) -> None:
         """What was asked since the last record: when it will have been answered."""

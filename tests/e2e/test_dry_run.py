@@ -20,6 +20,7 @@ from monitor.runtime.health import Health
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.servers.ports import free_ports
+from tests.stages import otlp_spans
 from tests.stages.plain import encoded, interaction
 from tests.stages.records import JUDGE, forced
 from tests.stages.topics import MakeTopics, Topics
@@ -184,3 +185,25 @@ async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
     async with admin_client(broker) as admin:
         groups = {name for name, _ in await admin.list_consumer_groups()}
     assert topics["kafka__group_id"] not in groups
+
+
+@pytest.mark.timeout(150)
+async def test_spans_are_put_together_to_traces_in_the_time_of_their_records(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """Each whole one is judged, the last one too; one that has no root yet is left open."""
+    broker, topics, traces = kafka_broker.bootstrap, await make_topics(1), 20
+    records = []
+    for number in range(1, traces + 1):
+        then = NOON - 60 * (traces - number)
+        spans = otlp_spans.rag_trace(number, number, int((then - 2) * 1e9))
+        for part in (spans[1:], spans[:1]) if number < traces else (spans, spans[1:]):
+            value = otlp_spans.as_json(otlp_spans.made(*part))
+            records.append(Record(value, timestamp_ms=int(then * 1000)))
+    open_one = [span for span in otlp_spans.rag_trace(99, 1) if span.get("parentSpanId")]
+    value = otlp_spans.as_json(otlp_spans.made(*open_one))
+    records.append(Record(value, timestamp_ms=int(NOON * 1000)))
+    await produce(broker, topics["kafka__topics__interactions"], records)
+    found = await rehearsed(broker, topics, **{"ingest.format": "otlp_json"})
+    assert found["outcomes"] == {"scored": traces, "handed_over/open_trace": 1}
+    assert found["seconds"] == pytest.approx(60 * (traces - 1) + 5, abs=1)

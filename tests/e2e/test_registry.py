@@ -178,6 +178,8 @@ async def test_a_registered_log_is_guessed_and_tried(
     assert guess.returncode == 0, guess.stderr
     file = tmp_path / "monitor.yaml"
     file.write_text(guess.stdout, encoding="utf-8")
+    dry = await ran("score", "--dry-run", "--json", "--config", str(file))
+    assert json.loads(dry.stdout)["outcomes"] == {"scored": EACH}
     tried = await ran("ingest", "try", "--topic", topic, "--config", str(file), "--json")
     found = json.loads(tried.stdout)
     assert found["summary"]["readable"] == EACH

@@ -22,7 +22,7 @@ class LogFormat(Protocol):
     ) -> Decoded:
         """The interaction; ``broker_ms`` is the record's time in epoch milliseconds.
 
-        In a file (``of_file``), which has no broker, any time stands that is one. Raises
+        In a file (``of_file``), which has no broker, any valid time is kept. Raises
         ``MessageRejected``.
         """
 

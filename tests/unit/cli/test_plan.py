@@ -59,6 +59,10 @@ def test_people_read_lines() -> None:
     assert lines["money"].startswith("8.13 USD a day, 0.00297 a judgement of 3 calls")
 
 
+#: An application that is judged.
+ONE = [{"application": "bot", "sampling": {"rate": 1.0}}]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -69,7 +73,11 @@ def test_people_read_lines() -> None:
         (("plan",), "--traffic: missing"),
         ((*GIVEN, "--from-topic", "--minutes", "nan"), "--minutes: found nan"),
         ((*GIVEN, "--minutes", "5"), "--minutes: goes with --from-topic"),
-        ((*GIVEN, "--set", "sampling.rate=0"), "sampling.rate: is 0"),
+        ((*GIVEN, "--set", "sampling.rate=0"), "sampling.rate: is 0, so nothing is judged"),
+        (
+            (*GIVEN, "--set", "sampling.rate=0", "--set", f"applications={json.dumps(ONE)}"),
+            "sampling.rate: is 0, and nobody knows how much of the traffic",
+        ),
         ((*GIVEN[:3], "--budget", "20"), "--budget: found '20'"),
         ((*GIVEN, "--model", "no/such-model"), "judge.model: the price of no/such-model"),
     ],
