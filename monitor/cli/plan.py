@@ -109,8 +109,9 @@ def _require_some(settings: Settings) -> None:
         return
     if any(settings.rates):
         raise ConfigurationError(
-            "sampling.rate: is 0, and nobody knows how much of the traffic the applications are that"
-            " have a rate of their own; plan for one of them: --set sampling.rate=…, with its traffic"
+            "sampling.rate: is 0, and nobody knows how much of the traffic the applications are "
+            "that have a rate of their own; plan for one of them: --set sampling.rate=…, with its "
+            "traffic"
         )
     raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")
 
