@@ -45,22 +45,15 @@ def build_scorer(
 
     ``clock`` and ``broker_time`` give epoch seconds, ``monotonic`` gives seconds.
     """
-    topics = settings.kafka.topics
     circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
     gate = DeadLetterGate(circuit, telemetry, health, monotonic)
     return Scorer(
-        ScorerSettings(
-            topics.scores,
-            settings.kafka.max_record_bytes,
-            waits_for_money=waits_for_money,
-            trace_quiet_s=settings.ingest.trace_quiet_s,
-            trace_wait_s=settings.ingest.trace_wait_s,
-        ),
+        _scorer_settings(settings, waits_for_money),
         traffic(settings, judges, budget),
         producer,
         DeadLetters(
             producer,
-            topics.dead_letters,
+            settings.kafka.topics.dead_letters,
             gate,
             group=settings.kafka.group_id,
             version=__version__,
@@ -76,4 +69,14 @@ def build_scorer(
         broker_time=broker_time,
         formats=formats,
         monotonic=monotonic,
+    )
+
+
+def _scorer_settings(settings: Settings, waits_for_money: bool) -> ScorerSettings:
+    return ScorerSettings(
+        settings.kafka.topics.scores,
+        settings.kafka.max_record_bytes,
+        waits_for_money=waits_for_money,
+        trace_quiet_s=settings.ingest.trace_quiet_s,
+        trace_wait_s=settings.ingest.trace_wait_s,
     )
