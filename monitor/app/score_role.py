@@ -47,6 +47,7 @@ from monitor.runtime.logs import logger
 from monitor.runtime.shutdown import ended, until
 from monitor.runtime.supervision import meanwhile
 from monitor.scorer.ledger import LATELY_S, Ledger
+from monitor.scorer.scorer import Scorer
 from monitor.scorer.slots import Slots
 from monitor.scorer.spending import Spending
 from monitor.telemetry import BudgetTelemetry, ScorerTelemetry
@@ -96,6 +97,7 @@ class ScoreRole:
         self._topics_are_there = asyncio.Event()
         self._budget: Budget | None = None
         self._ledger: Ledger | None = None
+        self._loop: ConsumingLoop | None = None
         self._share = 1.0
 
     def outcomes(self) -> RecentOutcomes:
@@ -149,12 +151,12 @@ class ScoreRole:
             if budget is not None:
                 await self._priced(judges, budget)
             await stack.enter_async_context(self._controlled())
-            loop: list[ConsumingLoop] = []
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
-            if await until(stop, self._prepare(stack, judges, redactor, loop, budget)):
+            if await until(stop, self._prepare(stack, judges, redactor, budget)):
+                assert self._loop is not None, "it was just prepared"
                 topics = self._settings.kafka.topics.interactions
                 grace_s = self._settings.ingest.drain_s + STOP_SLACK_S
-                await until(stop, loop[0].run(topics, stop), grace_s=grace_s)
+                await until(stop, self._loop.run(topics, stop), grace_s=grace_s)
 
     def _judges_of(self, caches: Caches, budget: Budget | None) -> list[ConfiguredJudge]:
         """All that the settings name, with rechecks; what is unused is said."""
@@ -279,10 +281,9 @@ class ScoreRole:
         stack: AsyncExitStack,
         judges: Sequence[ConfiguredJudge],
         redactor: Redactor,
-        loop: list[ConsumingLoop],
         budget: Budget | None,
     ) -> None:
-        """Connect everything that the consuming loop needs, and append the loop."""
+        """Connect everything that the consuming loop needs, and make the loop."""
         shared, settings, telemetry = self._shared, self._settings, self._telemetry
         await self._topics_exist()
         self._topics_are_there.set()
@@ -304,27 +305,36 @@ class ScoreRole:
         )
         stack.push_async_callback(consumer.stop)
         self._consumer = consumer
-        scorer = build_scorer(
-            settings,
+        scorer = self._scorer(judges, redactor, budget, producer)
+        self._ledger, limits = scorer.ledger, _loop_limits(shared)
+        self._loop = ConsumingLoop(consumer, scorer, limits, telemetry, self._health, self._clock)
+        if follower is not None:
+            follower.add_done_callback(self._loop.fails_with)
+
+    def _scorer(
+        self,
+        judges: Sequence[ConfiguredJudge],
+        redactor: Redactor,
+        budget: Budget | None,
+        producer: Producer,
+    ) -> Scorer:
+        return build_scorer(
+            self._settings,
             judges,
             self._blocks(judges, redactor, budget),
             producer,
-            telemetry,
+            self._telemetry,
             self._health,
             self._clock,
-            formats=topic_formats(settings, self._health),
+            formats=topic_formats(self._settings, self._health),
             redactor=redactor,
-            pauses=shared.controls.pauses,
+            pauses=self._shared.controls.pauses,
             budget=budget,
-            threads=shared.threads,
+            threads=self._shared.threads,
             # How plausible a time is, is for the brokers to say.
             broker_time=self._broker_time,
-            waits_for_money=settings.ingest.when_behind == "completeness",
+            waits_for_money=self._settings.ingest.when_behind == "completeness",
         )
-        self._ledger, limits = scorer.ledger, _loop_limits(shared)
-        loop.append(ConsumingLoop(consumer, scorer, limits, telemetry, self._health, self._clock))
-        if follower is not None:
-            follower.add_done_callback(loop[0].fails_with)
 
     def _blocks(
         self, judges: Sequence[ConfiguredJudge], redactor: Redactor, budget: Budget | None
