@@ -6,7 +6,7 @@ sample count of a series stays, at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain
 
 from prometheus_client.core import GaugeMetricFamily
@@ -127,7 +127,7 @@ class QualityCollector(Collector):
             _add_drift(drift, self._aggregator, now)
             changes = change_families(self._alarms(), self._aggregator.named(), now)
             audits = audit_families(self._audited())
-            releases = release_families(self._released())
+            releases = yield from self._released()
             for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
             yield from _gathered(self._aggregator.blocks(), self._blocks)
@@ -147,10 +147,13 @@ class QualityCollector(Collector):
         self._others = [*others, info, _metric_info(), _series(count)]
         self.prepared = Prepared(self._others, written)
 
-    def _released(self) -> Iterator[tuple[str, Mapping[str, Rollout]]]:
-        """What was rolled out, of the applications that have names of their own."""
-        found = self._aggregator
-        return ((name, found.releases_of(name)) for name in sorted(found.named()))
+    def _released(self) -> Generator[None, None, list[GaugeMetricFamily]]:
+        """What was rolled out, of the applications that have names of their own, one by one."""
+        found: dict[str, Mapping[str, Rollout]] = {}
+        for name in sorted(self._aggregator.named()):
+            found[name] = self._aggregator.releases_of(name)
+            yield
+        return release_families(found.items())
 
     def _audited(self) -> Iterator[CorrectionRecord]:
         """What audits say of those that have scores."""
