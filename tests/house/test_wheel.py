@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("monitor", "rag_monitor")
+PACKAGES = ("monitor", "rag_monitor", "rag_monitor_pytest")
 #: A file of somebody else's, as it may lie beside a notebook.
 STRANGER = "NAME = 'a stranger'\n"
 
@@ -66,6 +66,7 @@ def test_the_command_goes_by_the_name_that_nothing_hides(installed: Path) -> Non
     found = ConfigParser()
     found.read(points)
     assert dict(found["console_scripts"]) == {"rag-monitor": "rag_monitor.__main__:main"}
+    assert dict(found["pytest11"]) == {"rag_monitor": "rag_monitor_pytest"}
 
 
 def test_a_file_called_monitor_hides_nothing(installed: Path, tmp_path: Path) -> None:
