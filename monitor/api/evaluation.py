@@ -150,6 +150,7 @@ class _RowsJob:
         columns = {}
         for metric in metrics:
             choice = metric.choice(llm if judge is None else judge, relevance)
+            metric.warn(turns)
             found = next((records for known, records in made if known == choice), None)
             if found is None:
                 choice.warn()

@@ -123,9 +123,23 @@ class CatalogueMetric:
             raise judge_failed(record)
         return MetricResult(self.scored, record)
 
+    def warn(self, turns: Sequence[ScorableTurn]) -> None:
+        """Say so where a value follows from how the context was given."""
+        found = [
+            turn.is_one_text and len(turn.interaction.retrieved_contexts) == 1 for turn in turns
+        ]
+        if any(found) and self.scored == "noise_sensitivity_irrelevant":
+            warnings.warn(
+                f"{sum(found)} of {len(found)} contexts are one text, which counts as one relevant "
+                "passage: noise_sensitivity_irrelevant is 0 there by itself; give a list",
+                UserWarning,
+                stacklevel=3,
+            )
+
     async def _scored(self, turn: ScorableTurn) -> MetricResult:
         choice = self.choice()
         choice.warn()
+        self.warn([turn])
         return self.result(await (await ready(choice)).record(turn))
 
     def __repr__(self) -> str:

@@ -132,10 +132,14 @@ def _cell(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ScorableTurn:
-    """What is judged; ``labels_win``: its labels of relevance are ours, and hold."""
+    """What is judged; ``labels_win``: its labels of relevance are ours, and hold.
+
+    ``is_one_text``: its context was a single text, and counts as one relevant passage.
+    """
 
     interaction: Interaction
     labels_win: bool = False
+    is_one_text: bool = False
 
 
 def turn_of(
@@ -159,7 +163,9 @@ def turn_of(
         )
     except (TypeError, MessageRejected) as error:
         raise InputRejected(f"row {number}: {error}") from None
-    return ScorableTurn(with_noise(found.interaction, noise), labels_win=is_one or bool(noise))
+    return ScorableTurn(
+        with_noise(found.interaction, noise), labels_win=is_one or bool(noise), is_one_text=is_one
+    )
 
 
 def _plain(value: Any) -> Any:

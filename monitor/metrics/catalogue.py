@@ -42,9 +42,9 @@ class Metric:
 
     ``typical`` is where the mean of an application that works usually lies: a first orientation, no
     bound (the baseline of the application says what is normal for it). ``says_nothing`` is when a
-    value must not be read as the meaning says. ``source`` is what a value is made of: verdicts on
-    claims; the pick itself, which has a value whatever a judge could compare; or a verdict on the
-    response as an answer to the question.
+    value must not be read as the meaning says. ``improve`` is what to try where it is bad.
+    ``source`` is what a value is made of: verdicts on claims; the pick itself, which has a value
+    whatever a judge could compare; or a verdict on the response as an answer to the question.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Metric:
     same_as: str
     typical: tuple[float, float]
     says_nothing: str
+    improve: str
     source: Literal["verdicts", "pick", "question"] = "verdicts"
 
 
@@ -74,6 +75,8 @@ _METRICS = (
         same_as="ragas Faithfulness (contexts joined)",
         typical=(0.8, 1.0),
         says_nothing="about whether the passages are right, or answer the question",
+        improve="tell the answering model to use the passages only, and to say so where "
+        "they do not answer; look at the claims in no passage",
     ),
     Metric(
         name="faithfulness_by_passage",
@@ -87,6 +90,7 @@ _METRICS = (
         same_as="RAGChecker faithfulness",
         typical=(0.75, 1.0),
         says_nothing="where answers combine passages: such claims count against it",
+        improve="larger or overlapping chunks, so that what belongs together stands in one passage",
     ),
     Metric(
         name="noise_sensitivity_relevant",
@@ -101,6 +105,8 @@ _METRICS = (
         typical=(0.1, 0.35),
         says_nothing="where the reference is much shorter than a full answer: what is right but "
         "not in it counts",
+        improve="correct or date the documents; smaller chunks, so that less stands "
+        "beside what was asked; ask the model to quote",
     ),
     Metric(
         name="noise_sensitivity_irrelevant",
@@ -115,6 +121,8 @@ _METRICS = (
         typical=(0.0, 0.1),
         says_nothing="where the reference names few of the facts that the passages hold: relevant "
         "ones then pass for irrelevant",
+        improve="rerank and retrieve fewer passages; take outdated documents out of the "
+        "index; tell the model to pass over what does not answer the question",
     ),
     Metric(
         name="incorrect_claims",
@@ -130,6 +138,8 @@ _METRICS = (
         typical=(0.1, 0.5),
         says_nothing="where the reference is much shorter than a full answer: what is right but "
         "not in it counts",
+        improve="see which of its three parts is large: noise_sensitivity_relevant, "
+        "noise_sensitivity_irrelevant or hallucination",
     ),
     Metric(
         name="hallucination",
@@ -144,6 +154,8 @@ _METRICS = (
         typical=(0.0, 0.15),
         says_nothing="where answers combine passages: a wrong conclusion from two of them counts "
         "as made up",
+        improve="a stricter prompt, a lower temperature, another model; better "
+        "retrieval where context_recall is low",
     ),
     Metric(
         name="self_knowledge",
@@ -158,6 +170,8 @@ _METRICS = (
         typical=(0.0, 0.05),
         says_nothing="about good or bad: an application may or may not be meant to know things by "
         "itself",
+        improve="decide whether the model may answer from its own knowledge, and say so "
+        "in the prompt",
     ),
     Metric(
         name="claim_precision",
@@ -172,6 +186,7 @@ _METRICS = (
         typical=(0.5, 0.9),
         says_nothing="where the reference is much shorter than a full answer: what is right but "
         "not in it counts",
+        improve="see incorrect_claims, which is the rest",
     ),
     Metric(
         name="claim_recall",
@@ -185,6 +200,8 @@ _METRICS = (
         same_as="RAGChecker recall",
         typical=(0.4, 0.9),
         says_nothing="where references hold more than what was asked for",
+        improve="see context_recall: what was not retrieved is not said; then ask for "
+        "complete answers",
     ),
     Metric(
         name="claim_f1",
@@ -198,6 +215,7 @@ _METRICS = (
         same_as="RAGChecker f1",
         typical=(0.4, 0.9),
         says_nothing="about what is wrong: look at the two that it is made of",
+        improve="improve the lower one of claim_precision and claim_recall",
     ),
     Metric(
         name="context_recall",
@@ -211,6 +229,8 @@ _METRICS = (
         same_as="RAGChecker claim_recall",
         typical=(0.6, 0.95),
         says_nothing="where a claim of the reference needs several passages together",
+        improve="retrieve more passages; better embeddings, hybrid search, rewritten "
+        "queries; look for documents that are missing",
     ),
     Metric(
         name="context_precision",
@@ -224,6 +244,7 @@ _METRICS = (
         same_as="RAGChecker context_precision",
         typical=(0.3, 0.8),
         says_nothing="about ranking; and it falls by itself when more passages are retrieved",
+        improve="rerank; retrieve fewer passages; filter by attributes such as product or date",
     ),
     Metric(
         name="context_utilization",
@@ -238,6 +259,7 @@ _METRICS = (
         same_as="RAGChecker context_utilization",
         typical=(0.5, 0.9),
         says_nothing="about retrieval: what was not retrieved is left out",
+        improve="put the best passages first; fewer or shorter passages; ask for complete answers",
     ),
     Metric(
         name="irrelevant_context_reliance",
@@ -252,6 +274,8 @@ _METRICS = (
         typical=(0.0, 0.15),
         says_nothing="about right and wrong: a correct claim from a passage beside the question "
         "counts, too",
+        improve="rerank and retrieve fewer passages; tell the model to pass over what "
+        "does not answer the question",
     ),
     Metric(
         name="answered",
@@ -265,6 +289,8 @@ _METRICS = (
         same_as="none: elsewhere a refusal is left out, or scored as perfect",
         typical=(0.9, 1.0),
         says_nothing="about right and wrong; and where a refusal is right, less of it is worse",
+        improve="read the refusals; see retrieved and context_recall; loosen a prompt "
+        "that refuses too much",
         source="pick",
     ),
     Metric(
@@ -279,6 +305,8 @@ _METRICS = (
         same_as="none: elsewhere what has no passages is left out",
         typical=(0.95, 1.0),
         says_nothing="about whether a passage is any use: see context_precision and context_recall",
+        improve="look at the index, at filters that let nothing through, and at "
+        "languages that it does not hold",
         source="pick",
     ),
     Metric(
@@ -293,6 +321,7 @@ _METRICS = (
         same_as="a yes or no in place of the cosines of ragas AnswerRelevancy",
         typical=(0.85, 1.0),
         says_nothing="about right and wrong; and of responses that claim nothing: see answered",
+        improve="rewrite unclear questions; tell the model to answer the question first",
         source="question",
     ),
 )

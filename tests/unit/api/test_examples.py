@@ -143,7 +143,8 @@ async def test_one_text_is_one_relevant_passage(client: AsyncOpenAI) -> None:
     """A context that is a plain text; noise beside it is irrelevant."""
     llm = llm_factory("judge", client=client)
     fields = {**FRANCE.fields, "retrieved_contexts": FRANCE.retrieved_contexts[0]}
-    result = await NoiseSensitivity(llm, mode="irrelevant").ascore(**fields)
+    with pytest.warns(UserWarning, match="1 of 1 contexts are one text, which counts as one"):
+        result = await NoiseSensitivity(llm, mode="irrelevant").ascore(**fields)
     assert (result.value, result.relevance) == (0.0, (True,))
     noisy = await aevaluate(
         [fields], ["noise_sensitivity_irrelevant"], llm, noise_context=FRANCE.noise
