@@ -2,7 +2,7 @@
 
 ``--variant collections`` takes the metrics that its documents recommend, over instructor;
 ``legacy`` those that ``ragas.evaluate`` runs, over langchain. An interaction's three metrics run
-side by side, as ``evaluate`` runs them.
+side by side, as ``evaluate`` runs them. ``evaluate`` is ``ragas.evaluate`` itself.
 """
 
 from __future__ import annotations
@@ -69,11 +69,39 @@ def legacy(url: str) -> dict[str, Metric]:
     return {name: scorer(metric) for name, metric in metrics.items()}
 
 
+def whole(url: str) -> Judge:
+    """``ragas.evaluate`` over a set of samples, with so many workers as are asked at a time."""
+    from langchain_openai import ChatOpenAI
+    from ragas import EvaluationDataset, RunConfig, evaluate
+    from ragas.llms import LangchainLLMWrapper
+    from ragas.metrics import Faithfulness, NoiseSensitivity
+
+    model = ChatOpenAI(model="gpt-4o-mini", base_url=f"{url}/v1", api_key="none", max_retries=0)
+    metrics = [Faithfulness(), *(NoiseSensitivity(mode=mode) for mode in MODES)]
+    names = ["faithfulness", *(f"noise_sensitivity_{mode}" for mode in MODES)]
+    keys = ("user_input", "response", "reference", "retrieved_contexts")
+
+    def judge(items: list[dict[str, Any]], concurrency: int) -> Scores:
+        found = evaluate(
+            dataset=EvaluationDataset.from_list([{k: item[k] for k in keys} for item in items]),
+            metrics=metrics,
+            llm=LangchainLLMWrapper(model),
+            run_config=RunConfig(max_workers=concurrency),
+            show_progress=False,
+        )
+        rows = [dict(zip(names, row.values(), strict=True)) for row in found.scores]
+        return dict(zip((item["interaction_id"] for item in items), rows, strict=True))
+
+    return judge
+
+
 def make(options: argparse.Namespace) -> Judge:
     """The client; its connections belong to one event loop, which is kept."""
     # Where it cannot phone home it blocks the event loop for seconds, and calls fail.
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"
     warnings.simplefilter("ignore")
+    if options.variant == "evaluate":
+        return whole(options.url)
     metrics = (legacy if options.variant == "legacy" else collections)(options.url)
     loop = asyncio.new_event_loop()
 
