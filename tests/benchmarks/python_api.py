@@ -85,7 +85,7 @@ def _compared(name: str, one: Scores, other: Scores) -> None:
     found = compare(one, other)
     print(
         f"{name:45} {found.different} of {found.compared} ({found.metrics} metrics;"
-        f" {found.undefined} undefined in one)  {'MISSED' if found.different else 'ok'}",
+        f" {found.undefined} without a value in one)  {'MISSED' if found.different else 'ok'}",
         flush=True,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import warnings
 from collections.abc import Awaitable, Callable
@@ -89,7 +90,9 @@ def whole(url: str) -> Judge:
             run_config=RunConfig(max_workers=concurrency),
             show_progress=False,
         )
-        rows = [dict(zip(names, row.values(), strict=True)) for row in found.scores]
+        # It gives NaN where a job of its own has failed.
+        values = [[None if math.isnan(x) else x for x in row.values()] for row in found.scores]
+        rows = [dict(zip(names, row, strict=True)) for row in values]
         return dict(zip((item["interaction_id"] for item in items), rows, strict=True))
 
     return judge
