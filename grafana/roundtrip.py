@@ -1,8 +1,9 @@
 """Sends the dashboards through Grafana's own types and back: what is lost is unknown to them.
 
-``python -m grafana.roundtrip FOLDER``, where FOLDER holds an unpacked ``grafana-foundation-sdk``.
-There is one for each version of Grafana, and two cannot be installed beside each other, so it is in
-no lock. README.md says for which versions it was run. Exit code 1 when more is lost than allowed.
+``python -m grafana.roundtrip TYPES [DASHBOARDS]``, where TYPES holds an unpacked
+``grafana-foundation-sdk`` (`.ci/fetch-grafana-types` brings the oldest and the next one). There is
+one for each version of Grafana, and two cannot be installed beside each other. Exit code 1 when
+more is lost than allowed; with ``--json`` all that is lost is printed, allowed or not.
 """
 
 from __future__ import annotations
@@ -65,13 +66,18 @@ def through(sdk: Path, dashboard: Json) -> Json:
 
 def main(arguments: list[str]) -> int:
     """Tell what is lost of each dashboard."""
-    lost = set()
-    for path in sorted(FOLDER.glob("*.json")):
+    types, *others = [Path(one) for one in arguments if one != "--json"]
+    found = {}
+    for path in sorted((others[0] if others else FOLDER).glob("*.json")):
         dashboard = json.loads(path.read_text("utf-8"))
-        found = set(losses(dashboard, through(Path(arguments[0]), dashboard)))
-        lost |= found - ALLOWED
-        print(f"{path.name}: allowed {len(found & ALLOWED)}, lost {sorted(found - ALLOWED)}")
-    return 1 if lost else 0
+        found[path.name] = sorted(set(losses(dashboard, through(types, dashboard))))
+    if "--json" in arguments:
+        print(json.dumps(found))
+        return 0
+    for name, all_of_them in found.items():
+        lost = [one for one in all_of_them if one not in ALLOWED]
+        print(f"{name}: allowed {len(all_of_them) - len(lost)}, lost {lost}")
+    return int(any(set(all_of_them) - ALLOWED for all_of_them in found.values()))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ compile "${scorer[@]}" --extra dev --extra bench -c requirements/dev.txt pyproje
 # What lists and audits the first of them (supply_chain.py), in an environment of its own.
 compile requirements/tools.in -o requirements/tools.txt
 
+# Grafana's own types, which no environment can have in two versions (.ci/fetch-grafana-types).
+compile requirements/grafana/oldest.in -o requirements/grafana/oldest.txt
+compile requirements/grafana/next.in -o requirements/grafana/next.txt
+
 # The rivals of tests/benchmarks/judge_cost.py, each in an environment of its own. RAGChecker
 # declares gigabytes that its joint check never touches, hence the two without what they declare.
 compile requirements/benchmarks/ragas.in -o requirements/benchmarks/ragas.txt

@@ -33,12 +33,15 @@ def alarms(
     Exit code 3 when the topic is missing, or Kafka does not answer in time.
     """
     import asyncio
+    import shutil
+    import sys
     import time
+    from datetime import UTC, datetime
 
     from monitor.app.connections import connection, output_connection
     from monitor.control import commands
     from monitor.control.commands import ControlAccess
-    from monitor.exporter.alarms.listing import lines, read_alarms
+    from monitor.exporter.alarms.listing import lines, read_alarms, wrapped
     from monitor.runtime import logs
     from monitor.runtime.health import Health
     from monitor.runtime.visible import json_visible, visible
@@ -57,8 +60,12 @@ def alarms(
         whole = ",\n".join(one.to_json().decode() for one in shown)
         typer.echo(json_visible(f"[{whole}]"))
         return
-    for line in (line for one in shown for line in lines(one, with_claims=claims)):
-        typer.echo(visible(line))
+    now = datetime.now(UTC)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in (line for one in shown for line in lines(one, now, with_claims=claims)):
+        said = visible(line)
+        for part in [said] if columns is None else wrapped(said, columns):
+            typer.echo(part)
     still = sum(one.state == "open" for one in found.records)
     skipped = f"; {found.unreadable} records cannot be read" if found.unreadable else ""
     typer.echo(f"{still} open of {len(found.records)} alarms on {topic}{skipped}", err=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
@@ -12,6 +14,7 @@ from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
 from monitor.records.alarm import AlarmRecord, named_segment, read_alarm_record
+from monitor.records.spans import in_words
 from monitor.runtime.health import Health
 
 
@@ -47,15 +50,16 @@ def _ordered(records: list[AlarmRecord]) -> tuple[AlarmRecord, ...]:
     return tuple(sorted(newest, key=lambda one: one.state != "open"))
 
 
-def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
+def lines(record: AlarmRecord, now: datetime, *, with_claims: bool) -> Iterator[str]:
     """One alarm for people: its first line, its sentence, times in UTC, its worst interactions.
 
-    ``with_claims`` also what they claim, which is text of the application's traffic.
+    ``with_claims`` also what they claim, which is text of the application's traffic. Times have
+    their distance from ``now``.
     """
     yield f"{record.state:6}  {headline(record)}"
     yield f"        {record.answer}"
-    closed = f", closed {moment(record.closed_at)}" if record.closed_at else ""
-    yield f"        since {moment(record.since)}, opened {moment(record.opened_at)}{closed}"
+    closed = f", closed {_ago(record.closed_at, now)}" if record.closed_at else ""
+    yield f"        since {_ago(record.since, now)}, opened {_ago(record.opened_at, now)}{closed}"
     yield f"        judge {record.judge}"
     yield from _segments(record)
     for one in record.worst:
@@ -66,6 +70,28 @@ def lines(record: AlarmRecord, *, with_claims: bool) -> Iterator[str]:
         )
         if with_claims:
             yield from (f"            {claim_said(claim)}" for claim in one.claims)
+
+
+def wrapped(line: str, width: int) -> Iterator[str]:
+    """A line on a terminal of so many columns: whole words, and what follows is indented as well.
+
+    >>> for part in wrapped("open    hr: claims that the passages support 93 % → 71 %", 40):
+    ...     print(part)
+    open    hr: claims that the passages
+            support 93 % → 71 %
+    >>> list(wrapped("        " + "long" * 9, 20)), list(wrapped("", 20))
+    (['        longlonglonglonglonglonglonglonglong'], [''])
+    """
+    text = line.lstrip()
+    lead = line.removesuffix(text)
+    whole = textwrap.TextWrapper(width, lead, max(lead, " " * 8, key=len))
+    whole.break_long_words = whole.break_on_hyphens = False
+    yield from whole.wrap(text) or [line]
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    seconds = (now - at).total_seconds()
+    return f"{moment(at)} ({in_words(seconds)} ago)" if seconds >= 1 else moment(at)
 
 
 def _segments(record: AlarmRecord) -> Iterator[str]:
