@@ -126,12 +126,14 @@ def _traffic() -> Json:
     texts = Texts(
         "Traffic: the mix of segments",
         "Share of each segment in the judged interactions of the chosen window "
-        "(`rag_segment_score_samples`), of the ten largest. When lines cross with the alarm, "
-        "it may be the mix; an alarm holds every segment against its own baseline.",
+        "(`rag_segment_score_samples`), of the ten largest, one on the other. When a band widens "
+        "with the alarm, it may be the mix; an alarm holds every segment against its own baseline.",
         "percentunit",
         0,
     )
     largest = f"and on (segment) topk(10, {at_end(by_segment)})"
     query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0) {largest}", "{{segment}}")
     none = "No segments: set export.segment"
-    return lines(texts, query, legend="last", min=0, max=1, noValue=none)
+    by_share: Json = {"mode": "continuous-blues", "seriesBy": "last"}
+    more: Json = {"min": 0, "max": 1, "noValue": none, "color": by_share}
+    return lines(texts, query, stacked=True, legend="last", **more)
