@@ -37,7 +37,7 @@ def what_changed() -> Json:
         "While alarms are open, the sentence of the one with the most evidence (label `answer` of "
         "`rag_drift_change_info`) and how many there are: from what to what, since when, whether "
         "the judge fails more often, what the traffic mix explains, and the segment that differs "
-        "from the others. Else "
+        "from the others. Else what has no value any more (`rag_quality_missing`), else "
         "the metric and application that are nearest to an alarm (`rag_drift_evidence` / "
         "`rag_drift_threshold`), or what is paused (`rag_monitor_paused`).",
     )
@@ -46,6 +46,7 @@ def what_changed() -> Json:
     parts = (
         _told(),
         _said(soon, SOON),
+        _missing(),
         _paused(),
         _calm(),
         _said(learning, LEARNING),
@@ -75,6 +76,16 @@ _OF_SEVERAL: Final = "The strongest of $1 alarms: $2"
 
 def _said(expression: str, sentence: str) -> str:
     return f'label_replace({expression}, "answer", "{sentence}", "", "")'
+
+
+def _missing() -> str:
+    """What has no value opens no alarm, however bad it is."""
+    gone = plainly(
+        f"topk(1, max by (metric, application) ({once('rag_quality_missing', WHO)}) > 0)"
+    )
+    sentence = "$1 of $2: no value any more, so that no alarm can open."
+    joined = f'label_join({gone}, "answer", "|", "metric", "application")'
+    return f'label_replace({joined}, "answer", "{sentence}", "answer", "(.*)[|](.*)")'
 
 
 def _paused() -> str:

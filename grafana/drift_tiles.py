@@ -28,14 +28,16 @@ def unwatched() -> Json:
     """Without a baseline there is no alarm."""
     texts = Texts(
         "Not watched",
-        "Watched metrics without a baseline (`rag_monitor_baseline_missing`), and applications "
-        "whose baseline is still learned (`rag_monitor_baseline_learning`): no alarm can come of "
-        "them.",
+        "Watched metrics without a baseline (`rag_monitor_baseline_missing`), those that have no "
+        "value any more (`rag_quality_missing`), and applications whose baseline is still learned "
+        "(`rag_monitor_baseline_learning`): no alarm can come of them.",
         "short",
         0,
     )
-    missing, learning = (
-        or_zero(f"sum({once(f'rag_monitor_baseline_{state}', WHO)})")
-        for state in ("missing", "learning")
+    states = (
+        "rag_monitor_baseline_missing",
+        "rag_monitor_baseline_learning",
+        "rag_quality_missing",
     )
-    return tile(texts, f"({missing}) + ({learning})", steps=zero_is_good(1))
+    parts = (f"({or_zero(f'sum({once(state, WHO)})')})" for state in states)
+    return tile(texts, " + ".join(parts), steps=zero_is_good(1))

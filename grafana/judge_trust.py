@@ -84,6 +84,7 @@ def _bounded(texts: Texts, name: str, absent: str, good: float, low: float) -> J
         texts,
         *queries,
         overrides=[thin],
+        legend="last",  # with its value each line can be told from the others
         steps=((None, WORSE), (good, GOOD)),
         max=1,
         custom={"axisSoftMin": low},

@@ -69,6 +69,8 @@ def _overrides() -> list[Json]:
         named("application", custom__width=220, links=[_CHOOSE]),
         named("metric", mappings=PLAIN_CELLS, custom__width=330),
         matching("/^(score|low|high|n|baseline|of an alarm)$/", custom__width=95),
+        # Also with traffic: a metric that has no value, or has none any more.
+        matching("/^(score|low|high)$/", noValue="no value"),
         named("n", decimals=0),
         named(
             "of an alarm",

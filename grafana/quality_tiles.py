@@ -16,6 +16,7 @@ STATUS: Final = {
     2.0: (NO_TRAFFIC, PLAIN),
     3.0: ("Paused", WORSE),
     4.0: ("Below objective", DOUBT),
+    4.5: ("No value", WORSE),
     5.0: ("Worse", WORSE),
     6.0: ("No exporter", DOUBT),
 }
@@ -32,16 +33,18 @@ def status() -> Json:
     breached = once("rag_objective_breached", WHO)
     samples = once("rag_score_samples", WHO, WINDOW)
     learning = once("rag_monitor_baseline_learning", WHO)
+    missing = once("rag_quality_missing", WHO)
     silent = f"sum({samples}) == 0"
     paused = 'max(rag_monitor_paused{application=~"$application|[*]"}) > 0'
     expression = (
-        f"5 * (max({alarm}) > 0) or 4 * (max({breached}) > 0) "
+        f"5 * (max({alarm}) > 0) or 4.5 * (max({missing}) > 0) or 4 * (max({breached}) > 0) "
         f"or 3 + 0 * ({silent} and {paused}) or 2 + 0 * ({silent}) or 1 * (max({learning}) > 0) "
         f"or 0 * sum({samples}) or vector(6)"
     )
     texts = Texts(
         "Status",
-        "The worst of the chosen applications: Worse while `rag_drift_alarm` is 1, Below objective "
+        "The worst of the chosen applications: Worse while `rag_drift_alarm` is 1, No value while "
+        "`rag_quality_missing` is 1 (a metric cannot become worse without one), Below objective "
         "while `rag_objective_breached` is 1, No traffic while all `rag_score_samples` are 0, or "
         "Paused if `rag-monitor pause` is why, Learning while `rag_monitor_baseline_learning` is "
         "1, else OK.",

@@ -21,13 +21,19 @@ Json = dict[str, Any]
 
 
 def story(
-    learning: int = 0, samples: int = 90, alarm: int = 0, breached: int = 0, paused: str = ""
+    learning: int = 0,
+    samples: int = 90,
+    alarm: int = 0,
+    breached: int = 0,
+    missing: int = 0,
+    paused: str = "",
 ) -> list[str]:
     """What two exporters show; ``paused`` is an application or ``*``."""
     values = {
         f'rag_score_samples{{metric="faithfulness", window="1h", {WHO}': samples,
         f"rag_monitor_baseline_learning{{{WHO}": learning,
         f'rag_drift_alarm{{metric="faithfulness", direction="worse", {WHO}': alarm,
+        f'rag_quality_missing{{metric="faithfulness", {WHO}': missing,
         f'rag_objective_breached{{metric="faithfulness", window="1h", {WHO}': breached,
     }
     if paused:
@@ -47,7 +53,8 @@ def story(
         ("OK", story(paused="bot")),
         ("Below objective", story(breached=1)),
         ("Below objective", story(breached=1, samples=0, paused="*")),
-        ("Worse", story(breached=1, alarm=1)),
+        ("No value", story(breached=1, missing=1)),
+        ("Worse", story(breached=1, alarm=1, missing=1)),
         ("Worse", story(alarm=1, samples=0)),
         ("No exporter", []),
     ],
@@ -99,6 +106,17 @@ PAUSED = {'rag_monitor_paused{application="*"}': 1}
             {"fell 0.9 → 0.6": 1},
         ),
         (OPEN, {SOON: 1}),
+        (
+            {**CALM, **PAUSED, f"rag_quality_missing{{{DETECTOR}}}": 1},
+            {
+                "Claims that the passages support of bot: no value any more, so that no alarm "
+                "can open.": 1
+            },
+        ),
+        (
+            {**CALM, **PAUSED, f"rag_quality_missing{{{DETECTOR}}}": 0},
+            {"Judging of all applications is paused by hand: rag-monitor resume ends it.": 0.5},
+        ),
         (
             {**CALM, **PAUSED},
             {"Judging of all applications is paused by hand: rag-monitor resume ends it.": 0.5},
