@@ -33,15 +33,13 @@ def alarms(
     Exit code 3 when the topic is missing, or Kafka does not answer in time.
     """
     import asyncio
-    import shutil
-    import sys
     import time
     from datetime import UTC, datetime
 
     from monitor.app.connections import connection, output_connection
     from monitor.control import commands
     from monitor.control.commands import ControlAccess
-    from monitor.exporter.alarms.listing import lines, read_alarms, wrapped
+    from monitor.exporter.alarms.listing import lines, read_alarms
     from monitor.runtime import logs
     from monitor.runtime.health import Health
     from monitor.runtime.visible import json_visible, visible
@@ -61,11 +59,20 @@ def alarms(
         typer.echo(json_visible(f"[{whole}]"))
         return
     now = datetime.now(UTC)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in (line for one in shown for line in lines(one, now, with_claims=claims)):
-        said = visible(line)
-        for part in [said] if columns is None else wrapped(said, columns):
-            typer.echo(part)
+        _say(visible(line))
     still = sum(one.state == "open" for one in found.records)
     skipped = f"; {found.unreadable} records cannot be read" if found.unreadable else ""
     typer.echo(f"{still} open of {len(found.records)} alarms on {topic}{skipped}", err=True)
+
+
+def _say(line: str) -> None:
+    """Whole words on a terminal; a line stays one where a program reads it."""
+    import shutil
+    import sys
+
+    from monitor.exporter.alarms.listing import wrapped
+
+    is_terminal = sys.stdout.isatty()
+    for part in wrapped(line, shutil.get_terminal_size().columns) if is_terminal else [line]:
+        typer.echo(part)
