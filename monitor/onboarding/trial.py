@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from monitor.errors import MessageRejected
+from monitor.exporter.scores.releases import RELEASED_BY, versions_of
 from monitor.ingest.event_time import NEWEST, Replaced
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.gathered import NO_TRACES, TraceCounts, gathered
@@ -230,6 +231,9 @@ def lines(number: int, one: Tried) -> list[str]:
     ]
     if found.attributes:
         rows.append(("attributes", ", ".join(sorted(found.attributes))))
+    versions = zip(RELEASED_BY, versions_of(found.attributes), strict=True)
+    if named := ", ".join(f"{name} {value}" for name, value in versions if value):
+        rows.append(("release", named))
     if one.redacted:
         kinds = (f"{n} {kind}" for kind, n in sorted(one.redacted.items()))
         rows.append(("redacted", ", ".join(kinds)))

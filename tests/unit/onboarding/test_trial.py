@@ -60,6 +60,19 @@ def test_an_interaction_is_shown_as_it_would_be_judged() -> None:
     assert as_json(found)["would_be_sampled"] is True
 
 
+def test_the_release_that_an_interaction_names_is_shown() -> None:
+    """Its deployment, version of the prompt and model; other attributes only by their names."""
+    logged = {
+        "user_input": "q",
+        "response": "a",
+        "retrieved_contexts": ["p"],
+        "attributes": {"prompt_version": "v12", "deployment": 7, "tenant": "acme"},
+    }
+    shown = lines(1, one(logged))
+    assert "   release    deployment 7, prompt_version v12" in shown
+    assert not any("acme" in line for line in shown)
+
+
 def test_why_it_would_not_be_judged() -> None:
     """By the hash, its age, or a rule: as the outcomes are called."""
     assert str(one(LEAST, rules(rate=0.0)).not_sampled).startswith("hash: its interaction_id")
