@@ -80,7 +80,9 @@ started() { # ROOT COMMAND…: there, read-only, as a user that nobody knows, wi
   # shellcheck disable=SC2016
   unshare --mount --propagation private bash -c '
     root="$1"; shift
-    mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount -o remount,ro,bind "$root"
+    mount --bind "$root" "$root" && mount -t proc proc "$root/proc"
+    [ -z "$SCRATCH" ] || mount -t tmpfs tmpfs "$root/tmp"
+    mount -o remount,ro,bind "$root"
     ! touch "$root/written" 2>/dev/null || { echo "try.sh: the root can be written to" >&2; exit 1; }
     exec chroot --userspec="$USER_ID:0" --groups=0 "$root" env -i \
       PATH=/opt/rag-monitor/bin:/usr/bin:/bin HOME=/var/lib/rag-monitor \
@@ -142,14 +144,17 @@ image() { # TARGET MOST_MB COMMAND
   if [ "$1" = exporter ]; then
     started "$root" python3 -c 'import litellm' 2>/dev/null && fail "$1 holds litellm"
   else
-    started "$root" python3 -c 'import litellm, stamina, redis, re2, grpc_tools.protoc'
+    started "$root" python3 -c \
+      'import stamina, redis, re2, grpc_tools.protoc; from monitor.judge.llm.library import litellm; litellm()'
   fi
   buildah rm "$container" >/dev/null
   [ "$size" -le "$2" ] || fail "$1: $size MB, and may have $2"
 }
 
-export USER_ID PORT
+# litellm is not imported without a folder for temporary files; an exporter needs none.
+export USER_ID PORT SCRATCH=""
 PORT="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
 make_bases
 image exporter "$EXPORTER_MB" export
+SCRATCH=yes
 image scorer "$SCORER_MB" score
