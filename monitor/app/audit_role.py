@@ -13,13 +13,14 @@ from aiohttp import web
 from monitor import __version__
 from monitor.app.connections import connection as input_connection
 from monitor.app.connections import output_connection
+from monitor.app.live_scores import LiveScores
 from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower, KeptEvidence
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords, TrustedProxy
-from monitor.audit.serve.site import AlarmViews, AuditSite, SiteParts
+from monitor.audit.serve.site import AlarmViews, AuditSite, LiveBoard, SiteParts
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore
@@ -41,6 +42,7 @@ from monitor.exporter.serve.alarm_page import (
 )
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
+from monitor.exporter.serve.live_table import live_table
 from monitor.kafka.availability import watched
 from monitor.records.control import (
     BASELINE,
@@ -110,6 +112,7 @@ class AuditRole:
         self._forgetter = TextForgetter(TextForgetting(self._database), clock)
         self._control_known = asyncio.Event()
         self._alarms = LatestAlarms()
+        self._live = LiveScores(settings, self._connection, clock)
         self._baselines: dict[str, BaselineRecord] = {}
         self._alarms_follower = self._follower_of_alarms()
         self._control = self._control_follower()
@@ -151,6 +154,7 @@ class AuditRole:
                 alarm_status,
             ),
             self._said_of,
+            self._board,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -186,14 +190,31 @@ class AuditRole:
             ("drawing each week", self._weekly.run()),
             ("forgetting texts", self._forgetter.run()),
             ("reading the alarms", self._alarms_follower.run()),
+            ("reading the numbers", self._live.run()),
         ):
             await self._control_known.wait()  # else texts come back that must not
             await self._follower.run()
+
+    async def _board(self) -> LiveBoard:
+        """The numbers of now, or why there are none."""
+        live = self._live
+        rows, now = await live.rows(), time.time()
+        waiting = "; ".join(f"{name} waits: {why}" for name, why in live.health.waiting.items())
+        empty = "No scores yet: nothing was scored within the horizon."
+        if not live.is_ready:
+            empty = f"The numbers are still being read. {waiting}".rstrip()
+        table = live_table(rows, self._alarms.by_key.values(), "/interactions")
+        return LiveBoard(
+            table if rows else "",
+            "" if rows else empty,
+            tuple(str(one) for one in live.controls.pauses.records(now)),
+        )
 
     def _said_of(self, application: str, judge: str) -> SaidOfJudge:
         return SaidOfJudge(
             self._corrections.latest.get(correction_key(application, judge)),
             self._baselines.get(baseline_key(application, judge)),
+            self._live.learning(application, judge),
         )
 
     def _hold_baseline(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:

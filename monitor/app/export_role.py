@@ -10,7 +10,7 @@ from typing import ClassVar
 from monitor.app.scores import Aggregators, burst_allowance, promises, segment_names
 from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
-from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.baselines import learning_slots
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.missing import MissingMetric, missing_of
@@ -77,7 +77,7 @@ class ExportRole:
         exporter, found = self._exporter, self._aggregators
         if not exporter.is_ready:
             return []
-        return score_tables(found.scores, learning(found.baselines), exporter.clock())
+        return score_tables(found.scores, learning_slots(found.baselines), exporter.clock())
 
     async def run(self, stop: asyncio.Event, pages: Pages) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
@@ -112,9 +112,3 @@ class ExportRole:
         BurstTelemetry(
             self._shared.registry, allowed.per_day_s, lambda: bursts.granted_s(clock(), zone)
         )
-
-
-def learning(baselines: Baselines) -> dict[tuple[str, str], tuple[int, int]]:
-    """By application and judge without a baseline: scored slots so far, and how many it takes."""
-    needed = baselines.learning_settings.slots
-    return {each.pair: (each.slots or 0, needed) for each in baselines.status() if each.is_learning}

@@ -305,8 +305,14 @@ def _forget(settings: Settings, request: ForgettingRequest, limit: float, *, yes
     for line in _found_lines(found, has_database=has_database):
         say(line, err=True)
     _confirm(yes=yes)
-    alarms = asyncio.run(forgetting.forget(places(), request, found, now))
-    say(f"forgotten: {_interactions(len(found.kept))} in the database, {alarms} alarms")
+    done = asyncio.run(forgetting.forget(places(), request, found, now))
+    say(f"forgotten: {_interactions(len(found.kept))} in the database, {done.alarms} alarms")
+    if not done.is_overwritten:
+        say(
+            "Somebody reads the database just now: its log (-wal) holds the old bytes until they "
+            "have ended. A running audit serve overwrites them then; else say it again.",
+            err=True,
+        )
     say("They may still be elsewhere, where this command does not reach:", err=True)
     for line in (
         *asyncio.run(forgetting.left_elsewhere(places(), now)),

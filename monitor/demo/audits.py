@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,8 +38,10 @@ def demo_pages() -> DemoPages | None:
 
 
 @asynccontextmanager
-async def pages_served(pages: DemoPages | None, bootstrap: str) -> AsyncIterator[None]:
-    """They follow the demo's broker meanwhile."""
+async def pages_served(
+    pages: DemoPages | None, bootstrap: str, numbers: Mapping[str, object]
+) -> AsyncIterator[None]:
+    """They follow the demo's broker meanwhile; ``numbers`` are settings that numbers go by."""
     if pages is None:
         yield
         return
@@ -51,6 +53,7 @@ async def pages_served(pages: DemoPages | None, bootstrap: str) -> AsyncIterator
             "kafka.bootstrap_servers": bootstrap,
             "audit.database": f"sqlite:///{folder}/audits.db",
             "audit.password_file": str(password),
+            **numbers,
             "audit.port": pages.url.rpartition(":")[2],
         }
         arguments = [

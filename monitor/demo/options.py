@@ -68,14 +68,8 @@ def demo_settings(
         "kafka.bootstrap_servers": bootstrap,
         "sampling.rate": options.sampling,
         "judge.kind": options.judge,
-        "export.windows": WINDOWS,
-        "export.segment": "tenant",
         "http.port": options.port,
         "ingest.drain_s": 5,
-        "drift.learn_slots": LEARN_SLOTS,
-        "drift.learn_for": "0s",
-        "drift.learn_wait": LEARN_WAIT,
-        "drift.settle": SETTLE,
         # An incident of half a minute would be over before a burst says anything.
         "drift.burst.per_day": "0s",
         "objectives": [
@@ -84,9 +78,8 @@ def demo_settings(
             for metric, bound in PROMISED.items()
         ],
         **alert_settings(),
+        **number_flags(options),
     }
-    if options.sampling:  # its true rate; without a pick there is nothing to alarm about
-        flags["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S
     if pages_url is not None:
         flags["alerts.pages_url"] = pages_url
     if options.model:
@@ -94,3 +87,18 @@ def demo_settings(
     if quiet and "RAG_MONITOR_LOG__LEVEL" not in kept:
         flags["log.level"] = "error"
     return load(kept, flags=flags)
+
+
+def number_flags(options: DemoOptions) -> dict[str, Any]:
+    """What the numbers go by, for every process that computes them."""
+    found: dict[str, Any] = {
+        "export.windows": WINDOWS,
+        "export.segment": "tenant",
+        "drift.learn_slots": LEARN_SLOTS,
+        "drift.learn_for": "0s",
+        "drift.learn_wait": LEARN_WAIT,
+        "drift.settle": SETTLE,
+    }
+    if options.sampling:  # its true rate; without a pick there is nothing to alarm about
+        found["drift.judged_per_week"] = options.rate * options.sampling * WEEK_S
+    return found

@@ -16,7 +16,7 @@ from monitor.demo.audits import demo_pages, pages_served
 from monitor.demo.broker import EmbeddedBroker
 from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
-from monitor.demo.options import DemoOptions, demo_settings
+from monitor.demo.options import DemoOptions, demo_settings, number_flags
 from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.show import say, say_anything, show
@@ -79,7 +79,7 @@ async def running(
     needed = "none without pip install 'rag-monitor[audit]'"
     demo.links["pages"] = needed if pages is None else pages.shown
     async with (
-        pages_served(pages, broker.bootstrap_servers),
+        pages_served(pages, broker.bootstrap_servers, number_flags(options)),
         asyncio.TaskGroup() as group,
     ):
         roles = group.create_task(demo.monitor.run(["score", "export"], over))

@@ -91,7 +91,8 @@ class Exporter:
 
     ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the
     attribute that the segments of an application are values of. ``writer`` is a name that no other
-    process has. ``controls`` are kept up with the control topic; ``heard`` is told the result of
+    process has. Without ``publishes`` it writes nothing, and shows what the others have
+    published. ``controls`` are kept up with the control topic; ``heard`` is told the result of
     each of its records.
     """
 
@@ -114,8 +115,9 @@ class Exporter:
         heard: Callable[[str], None] = lambda _result: None,
         allowed: BurstAllowance | None = None,
         steady: Callable[[], float] = steady_seconds,
+        publishes: bool = True,
     ) -> None:
-        self._heard, self._controls = heard, controls
+        self._heard, self._controls, self._publishes = heard, controls, publishes
         #: What audits say of judges, as the control topic has it.
         self.corrections = Corrections()
         self._forgotten = ForgottenTexts()
@@ -244,13 +246,15 @@ class Exporter:
         yield "reading control records", self._control.run()
         yield "holding slots against baselines", self._holding.run()
         yield "reading alarms", self._alarms.run()
+        yield "reading score records", self._follow_scores()
+        if not self._publishes:
+            return
         yield "writing baselines", self._baselines_out.run()
         yield "writing bursts", self._bursts_out.run()
         yield "writing alarms", self._alarms_out.run()
         yield "publishing alarms", self._publisher.run(lambda: self.is_ready)
         if self._burst_requests is not None:
             yield "asking for bursts", self._burst_requests.run(lambda: self.is_ready)
-        yield "reading score records", self._follow_scores()
 
     async def _follow_scores(self) -> None:
         """For ever: where it has to, all of it begins anew, as with a restart."""
@@ -324,13 +328,16 @@ class Exporter:
                 self._folding_log.look()
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
-                elif self.is_ready and self._holding.is_done:  # else what comes is learned again
+                elif self._learns():  # else what comes is learned again
                     for baseline in await self._schedule.look(reader):
                         self._baselines_out.offer(baseline)
         finally:
             self._health.finished("exporter")
             await reader.stop()
         return None
+
+    def _learns(self) -> bool:
+        return self._publishes and self.is_ready and self._holding.is_done
 
     def _time(self, records: list[KafkaRecord]) -> float:
         """The time, and whether it can be believed, going by what has been read just now."""

@@ -60,6 +60,13 @@ class FoundTexts(NamedTuple):
         return not (self.kept or self.on_topic or self.alarms)
 
 
+class CarriedOut(NamedTuple):
+    """How many alarms were cleared, and whether no file of the database holds the texts."""
+
+    alarms: int
+    is_overwritten: bool
+
+
 async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTexts:
     """What would be forgotten; nothing changes.
 
@@ -78,8 +85,8 @@ async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTex
 
 async def forget(
     places: ForgettingPlaces, request: ForgettingRequest, found: FoundTexts, now: datetime
-) -> int:
-    """Carry it out, and say how many alarms were cleared.
+) -> CarriedOut:
+    """Carry it out, and say how far.
 
     A role that is running may be quicker in the database. Alarms are read once more: since they
     were found, somebody has thought about the question, and they may have moved on.
@@ -95,15 +102,17 @@ async def forget(
         forgotten_at=now,
     )
     await _publish(access, access.control, [(record.key, record.to_json())])
+    is_overwritten = True
     if places.database is not None:
         async with opened(places.database) as database:
             texts = TextForgetting(database)
             named.update(await texts.named_by(request))
             await texts.forget(request)
+            is_overwritten = texts.is_overwritten
     async with scanned(access, access.output) as scan:
         alarms = await _alarms(scan, places.alarms, request, named)
     await _publish(access, places.alarms, [(one.key, one.to_json()) for one in alarms])
-    return len(alarms)
+    return CarriedOut(len(alarms), is_overwritten)
 
 
 async def _publish(

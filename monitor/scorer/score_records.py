@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -27,6 +28,8 @@ from monitor.records import (
 JUDGE_FAILED = "JUDGE_FAILED"
 
 
+#: Characters of a name and value, as JSON, that stay on a record that is too large.
+_SHORT_ATTRIBUTE: Final = 256
 NO_USAGE = Usage()
 
 
@@ -141,11 +144,20 @@ def _without_text(passage: JsonValue) -> JsonValue:
     return {**kept, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
+def _short(attributes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {
+        name: value
+        for name, value in attributes.items()
+        if len(json.dumps([name, value])) <= _SHORT_ATTRIBUTE
+    }
+
+
 def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
     """The record and its bytes, without texts as far as needed to be at most ``limit`` bytes.
 
-    First the passage texts, quotes and probabilities go (ids and SHA-256 stay), then attributes and
-    claims, then the other texts, and only then the list of passages. What the numbers need (slot,
+    First the passage texts, quotes and probabilities go (ids and SHA-256 stay), then claims and
+    long attributes, then the other texts, and only then the list of passages and all attributes:
+    by a short one, as the id of a user, a person's texts are found. What the numbers need (slot,
     scores, verdicts, outcome) always stays.
     """
     line = record.to_json()
@@ -156,9 +168,10 @@ def shrink(record: ScoreRecord, limit: int) -> tuple[ScoreRecord, bytes]:
     listed: dict[str, JsonValue] = {"retrieved_contexts": bare}
     cuts: tuple[dict[str, object], ...] = (
         {"interaction": {**record.interaction, **listed}, "evidence": {}, "probabilities": {}},
-        {"attributes": {}, "claims": Claims()},
+        {"attributes": _short(record.attributes), "claims": Claims()},
         {"interaction": listed},
         {"interaction": {}},
+        {"attributes": {}},
     )
     for cut in cuts:
         record = record.model_copy(update={**cut, "truncated": True})

@@ -31,7 +31,7 @@ from monitor.audit.corrections import CorrectionPublisher
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
-from monitor.audit.serve.site import AlarmViews, AuditSite, SiteParts
+from monitor.audit.serve.site import AlarmViews, AuditSite, LiveBoard, SiteParts
 from monitor.audit.store.database import Database
 from monitor.audit.store.drawing import STRATEGIES, AuditDrawing, DrawRequest
 from monitor.audit.store.evidence import EvidenceStore, Position
@@ -95,6 +95,10 @@ async def filled(database: Database, number: int, seed: int) -> float:
     return 1000 * (time.perf_counter() - began) / number
 
 
+async def _no_numbers() -> LiveBoard:
+    return LiveBoard("", "No scores yet.", ())
+
+
 @asynccontextmanager
 async def pages(
     database: Database, folder: Path, clock: Callable[[], float] = lambda: NOW
@@ -117,6 +121,7 @@ async def pages(
             clock,
             AlarmViews({}, alarm_fragment, partial(alarm_list, empty=""), alarm_status),
             lambda *_: SaidOfJudge(None, None),
+            _no_numbers,
         ),
         Passwords(folder / "passwords"),
     )

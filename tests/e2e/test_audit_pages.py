@@ -108,6 +108,8 @@ async def test_a_reviewer_at_work(kafka_broker: KafkaBroker, tmp_path: Path) -> 
             await log_in(ann, url)
             page = ann.page
             assert "WORSE bot: wrong claims from irrelevant" in await page.inner_text("main")
+            await page.wait_for_selector("table.live, #live > p")
+            assert "Monitor: " in await page.inner_text("#live")
             await page.get_by_role("link", name="Interactions").click()
             await page.locator("select[name=metric]").select_option("claim_precision")
             await page.locator("input[name=most]").fill("0.6")
@@ -150,6 +152,9 @@ async def test_a_reviewer_at_work(kafka_broker: KafkaBroker, tmp_path: Path) -> 
             await eve.page.locator("input[type=checkbox]").first.uncheck()
             await eve.page.get_by_role("button", name="Save as ticked").click()
             assert await labelled(eve) == 6
+            main = await eve.page.inner_text("main")
+            assert "6 of 15" in main, main  # progress, and the labels of this person
+            assert await eve.page.locator("h2:text('My latest labels') + ul li").count() == 2
             await eve.page.goto(f"{url}/")
             await eve.page.get_by_label("How many").fill("3")
             await eve.page.get_by_role("button", name="Draw").click()

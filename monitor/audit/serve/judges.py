@@ -12,10 +12,14 @@ from monitor.records.correction import Interval
 
 
 class SaidOfJudge(NamedTuple):
-    """What the control topic has of a judge of an application."""
+    """What the control topic has of a judge of an application.
+
+    ``learning`` is how many scored slots there are, and how many a baseline takes.
+    """
 
     correction: CorrectionRecord | None
     baseline: BaselineRecord | None
+    learning: tuple[int, int] | None = None
 
 
 class AgreementRow(NamedTuple):
@@ -37,11 +41,12 @@ class JudgeRow(NamedTuple):
     moved: str
     baseline: str
     baseline_ms: int | None
+    span: tuple[float, float]
 
 
-def judge_row(found: JudgeInUse, said: SaidOfJudge) -> JudgeRow:
-    """What there is to be told."""
-    correction, baseline = said
+def judge_row(found: JudgeInUse, said: SaidOfJudge, all_ms: tuple[int, int]) -> JudgeRow:
+    """What there is to be told; ``all_ms`` is when all judges together judged."""
+    correction, baseline, learning = said
     return JudgeRow(
         found,
         () if correction is None else tuple(_agreement(correction)),
@@ -51,9 +56,18 @@ def judge_row(found: JudgeInUse, said: SaidOfJudge) -> JudgeRow:
             for name, one in ({} if correction is None else correction.metrics).items()
             if one.moved
         ),
-        _baseline_said(baseline),
+        _baseline_said(baseline, learning),
         None if baseline is None else milliseconds(baseline.effective_from.timestamp()),
+        _span(found, all_ms),
     )
+
+
+def _span(found: JudgeInUse, all_ms: tuple[int, int]) -> tuple[float, float]:
+    """Where a bar of 100 begins, and how long it is: never too short to be seen."""
+    first, last = all_ms
+    scale = 100.0 / max(1, last - first)
+    begin = min(98.0, (found.first_ms - first) * scale)
+    return round(begin, 1), round(max(2.0, (found.last_ms - found.first_ms) * scale), 1)
 
 
 def _agreement(correction: CorrectionRecord) -> Iterator[AgreementRow]:
@@ -104,9 +118,11 @@ def corrected_said(record: CorrectionRecord | None) -> str:
     return (nearest.missing or "").replace("_", " ")
 
 
-def _baseline_said(record: BaselineRecord | None) -> str:
+def _baseline_said(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:
+    if record is None and learning is not None:
+        return "is being learned: {:,} of {:,} judged, no alarm until then".format(*learning)
     if record is None:
-        return "none yet: it is being learned, or nothing is watched"
+        return "none: nothing of it is watched"
     if not record.metrics:
         return "is learned anew"
     how = {"learned": "learned", "set": "set by hand", "frozen": "frozen"}[record.origin]

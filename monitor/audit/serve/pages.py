@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
@@ -22,8 +22,10 @@ from monitor.audit.serve.forms import (
     verdicts_of,
 )
 from monitor.audit.serve.judges import corrected_said, judge_row, kappa_said
+from monitor.audit.serve.people import Person
 from monitor.audit.serve.sentences import sentences
 from monitor.audit.serve.site import AuditSite, PageVisit, moment
+from monitor.audit.serve.state_line import state_line
 from monitor.audit.store.drawing import (
     LEASE_MS,
     STRATEGIES,
@@ -87,19 +89,22 @@ class AuditPages:
         found = await parts.search.page(worst)
         views = parts.alarms
         still_open = [one for one in views.known.values() if one.state == "open"]
-        choices = await parts.search.choices()
+        choices, board = await parts.search.choices(), await parts.live()
+        now_ms, waiting = milliseconds(parts.clock()), parts.health.waiting
         return self._site.shown(
             visit,
             "overview.html",
             "Overview",
+            board=board,
+            state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
+            now=moment(now_ms),
             worse=views.status(still_open),
             said=visit.request.query.get("said", "")[:200],
             applications=choices["application"],
             metrics=list(CATALOGUE),
             kept=await parts.evidence.count(),
             megabytes=f"{await parts.evidence.bytes() / 1e6:,.1f}",
-            waiting="; ".join(f"{name} waits: {why}" for name, why in parts.health.waiting.items()),
-            progress=[self._progress(one) for one in await parts.drawing.progress()],
+            progress=await self._progress(visit.person),
             worst=found.rows[:_WORST],
         )
 
@@ -121,7 +126,11 @@ class AuditPages:
         said = "Your password reads only: ask for one that may label."
         return self._site.message(visit.request, "Audit", said, 403, visit.person)
 
-    def _progress(self, found: AuditProgress) -> dict[str, Any]:
+    async def _progress(self, person: Person) -> list[dict[str, Any]]:
+        found = await self._parts.drawing.progress(person.name)
+        return [self._of_progress(one) for one in found]
+
+    def _of_progress(self, found: AuditProgress) -> dict[str, Any]:
         record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
         said = {"kappa": kappa_said(record), "corrected": corrected_said(record)}
         return {**found._asdict(), **said}
@@ -143,7 +152,13 @@ class AuditPages:
 
     async def _judges(self, visit: PageVisit) -> web.Response:
         found = await self._parts.search.judges()
-        rows = [judge_row(one, self._parts.said_of(one.application, one.judge)) for one in found]
+        all_ms = (
+            min((one.first_ms for one in found), default=0),
+            max((one.last_ms for one in found), default=0),
+        )
+        rows = [
+            judge_row(one, self._parts.said_of(one.application, one.judge), all_ms) for one in found
+        ]
         return self._site.shown(visit, "judges.html", "Judges", rows=rows)
 
     def _now(self) -> datetime:
@@ -228,7 +243,8 @@ class AuditPages:
     ) -> web.Response:
         """One to be labelled: with the ticks of the judge, or with those that are ``wrong``."""
         now_ms = milliseconds(self._parts.clock())
-        progress = await self._parts.drawing.progress()
+        progress = await self._progress(visit.person)
+        application = visit.form.get("application") or visit.request.query.get("application", "")
         record = None if found is None else found.record
         return self._site.shown(
             visit,
@@ -245,9 +261,12 @@ class AuditPages:
             gone="" if found is None else _gone(found),
             event="" if record is None else moment(milliseconds(record.event_time.timestamp())),
             until=moment(now_ms + LEASE_MS),
-            done=sum(one.done for one in progress),
-            drawn=sum(one.drawn for one in progress),
-            empty=_nothing_to_audit(progress),
+            done=sum(one["done"] for one in progress),
+            drawn=sum(one["drawn"] for one in progress),
+            progress=progress,
+            application=application,
+            mine=await self._parts.labels.latest_of(visit.person.name, _WORST),
+            empty=_nothing_to_audit(drawn=bool(progress)),
         )
 
     async def _label(self, visit: PageVisit) -> web.StreamResponse:
@@ -281,8 +300,10 @@ class AuditPages:
         has_note = await parts.labels.add(found.number, given)
         parts.telemetry.labels.inc()
         parts.corrections.changed()
-        said = "" if has_note else f"&said={quote(_NO_NOTE)}"
-        raise web.HTTPSeeOther(f"/audit?behind={item}{said}")
+        query = {"behind": str(item), "application": str(visit.form.get("application", ""))}
+        if not has_note:
+            query["said"] = _NO_NOTE
+        raise web.HTTPSeeOther(f"/audit?{urlencode(query)}")
 
 
 def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:
@@ -365,8 +386,8 @@ def _nothing(filters: Filters, waiting: Mapping[str, str]) -> str:
     return "No interaction has been judged yet."
 
 
-def _nothing_to_audit(progress: list[AuditProgress]) -> str:
-    if not progress:
+def _nothing_to_audit(*, drawn: bool) -> str:
+    if not drawn:
         return (
             "Nothing is drawn to be audited. Draw some: rag-monitor audit select --application "
             "NAME --since 7d --n 100"

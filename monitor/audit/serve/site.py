@@ -47,12 +47,13 @@ LOGIN_COOKIE: Final = "rag_audit_login"
 MOST_FORM: Final = 262_144
 #: On every page: nothing from elsewhere, in nobody's frame, forms only to here.
 POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 _TYPES: Final = {
     "style.css": "text/css",
     "keys.js": "text/javascript",
+    "renew.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 
@@ -71,8 +72,22 @@ class AlarmViews(NamedTuple):
     status: Callable[[Collection[AlarmRecord]], str]
 
 
+class LiveBoard(NamedTuple):
+    """How good applications are now, as HTML; ``empty`` says why there is nothing to show.
+
+    ``paused`` says of each pause what it holds back.
+    """
+
+    table: str
+    empty: str
+    paused: tuple[str, ...]
+
+
 class SiteParts(NamedTuple):
-    """What the pages read and write; ``said_of`` is asked with an application and a judge."""
+    """What the pages read and write; ``said_of`` is asked with an application and a judge.
+
+    ``live`` gives the numbers of now.
+    """
 
     evidence: EvidenceStore
     search: EvidenceSearch
@@ -84,6 +99,7 @@ class SiteParts(NamedTuple):
     clock: Callable[[], float]
     alarms: AlarmViews
     said_of: Callable[[str, str], SaidOfJudge]
+    live: Callable[[], Awaitable[LiveBoard]]
 
 
 class PageVisit(NamedTuple):

@@ -52,13 +52,15 @@ class ValueRefused(DatabaseAway):
 class Database:
     """One database. Raises ``DatabaseAway`` from every use while it does not answer."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, busy_ms: int = _BUSY_MS) -> None:
         """``url``: ``sqlite:///path`` or ``postgresql://user:password@host/name``.
+
+        SQLite waits ``busy_ms`` for another process.
 
         Raises ``ConfigurationError`` for anything else.
         """
         self.url = _url(url)
-        self._engine = _engine(self.url)
+        self._engine = _engine(self.url, busy_ms)
 
     @property
     def shown(self) -> str:
@@ -100,16 +102,19 @@ class Database:
             async with self._engine.connect() as connection:
                 yield connection
 
-    async def scrub(self) -> None:
-        """Overwrite what was deleted, as far as the database does that.
+    async def scrub(self) -> bool:
+        """Overwrite what was deleted, as far as the database does that; whether it was done.
 
-        SQLite does: its log is folded in and emptied. PostgreSQL makes the room free for others.
+        SQLite does: its log is folded in and emptied, which takes until all have ended that read
+        what was there before. False where one has not in that time: the log still holds it.
+        PostgreSQL makes the room free for others.
         """
         command = "PRAGMA wal_checkpoint(TRUNCATE)" if self.is_sqlite else "VACUUM evidence, label"
         with _away_means(self.shown):
             async with self._engine.connect() as connection:
                 alone = await connection.execution_options(isolation_level="AUTOCOMMIT")
-                await alone.exec_driver_sql(command)
+                found = await alone.exec_driver_sql(command)
+                return not (self.is_sqlite and found.one()[0])  # the first column: is it busy?
 
     async def close(self) -> None:
         """Close all connections."""
@@ -168,7 +173,7 @@ def _url(text: str) -> URL:
     return url.set(drivername=driver)
 
 
-def _engine(url: URL) -> AsyncEngine:
+def _engine(url: URL, busy_ms: int) -> AsyncEngine:
     if url.get_backend_name() != "sqlite":
         return create_async_engine(
             url, pool_pre_ping=True, connect_args={"timeout": _CONNECT_S, "command_timeout": 60}
@@ -179,7 +184,7 @@ def _engine(url: URL) -> AsyncEngine:
     def _prepare(connection: object, _record: object) -> None:
         cursor = connection.cursor()  # type: ignore[attr-defined]
         # Readers do not wait for the writer, nor it for them; a commit survives a killed process.
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={_BUSY_MS}"):
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={busy_ms}"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA secure_delete=ON")  # else forgotten texts stay in its free pages

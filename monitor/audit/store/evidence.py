@@ -145,6 +145,13 @@ class EvidenceStore:
             found = await connection.execute(select(func.sum(evidence.c.bytes)))
             return int(found.scalar_one() or 0)
 
+    async def latest_ms(self) -> int | None:
+        """When the latest one was judged, in epoch milliseconds; None of none."""
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(func.max(evidence.c.judged_ms)))
+            latest: int | None = found.scalar_one()
+            return latest
+
     async def count(self) -> int:
         """How many interactions are kept."""
         async with self._database.reading() as connection:

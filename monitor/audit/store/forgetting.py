@@ -32,6 +32,13 @@ class TextForgetting:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        #: Whether nothing of what was forgotten is left in the database's files, as far as it can.
+        self.is_overwritten = True
+
+    async def overwrite(self) -> bool:
+        """Try that again; whether it is so now."""
+        self.is_overwritten = await self._database.scrub()
+        return self.is_overwritten
 
     async def named_by(self, request: ForgettingRequest) -> list[InteractionName]:
         """Those that are kept with texts, and would lose them."""
@@ -81,7 +88,7 @@ class TextForgetting:
                 )
             number += 1
         if number:
-            await self._database.scrub()
+            await self.overwrite()
         return number
 
     async def _candidates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
@@ -12,6 +12,16 @@ from monitor.audit.store.database import Database
 from monitor.audit.store.rows import stored, stored_name
 from monitor.audit.store.tables import batch, evidence, item, label
 from monitor.records import Verdicts, read_score_record
+
+
+class OwnLabel(NamedTuple):
+    """An interaction that somebody has labelled, and when they last did (epoch milliseconds)."""
+
+    number: int
+    application: str
+    interaction_id: str
+    headline: str
+    labelled_ms: int
 
 
 class LabelStore:
@@ -56,6 +66,26 @@ class LabelStore:
                 select(label).where(label.c.evidence_id == evidence_id).order_by(label.c.id)
             )
             return [_label(row) for row in rows]
+
+    async def latest_of(self, reviewer: str, number: int) -> list[OwnLabel]:
+        """The last so many interactions that somebody has labelled, the latest first."""
+        last = func.max(label.c.labelled_ms).label("labelled_ms")
+        statement = (
+            select(
+                evidence.c.id,
+                evidence.c.application,
+                evidence.c.interaction_id,
+                evidence.c.headline,
+                last,
+            )
+            .join(label, label.c.evidence_id == evidence.c.id)
+            .where(label.c.reviewer == reviewer)
+            .group_by(evidence.c.id)
+            .order_by(last.desc(), evidence.c.id.desc())
+            .limit(number)
+        )
+        async with self._database.reading() as connection:
+            return [OwnLabel(*row) for row in await connection.execute(statement)]
 
     async def readings(self, application: str, judge: str, since_ms: int) -> list[AuditReading]:
         """Those that were drawn and labelled since then, in the order of their first label."""

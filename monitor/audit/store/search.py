@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Row, Select, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from monitor.audit.listing import Filters, JudgeInUse, Key
 from monitor.audit.store.database import Database
@@ -15,6 +16,8 @@ from monitor.records import ScoreRecord, read_score_record
 
 #: Rows of a page.
 PAGE: Final = 50
+#: So many interactions are looked up one by one.
+_FEW: Final = 500
 
 
 class Listed(NamedTuple):
@@ -60,6 +63,9 @@ class EvidenceSearch:
         """The rows behind ``after``, ``PAGE`` at most."""
         async with self._database.reading() as connection:
             statement = _listed(filters, after).limit(PAGE + 1)
+            few = await _few(connection, filters)
+            if few is not None:
+                statement = statement.where(score.c.evidence_id.in_(few))
             rows = (await connection.execute(statement)).all()
             shown = rows[:PAGE]
             numbers = [row.id for row in shown]
@@ -145,6 +151,21 @@ class EvidenceSearch:
             return None
         record = read_score_record(row.record.encode())
         return FoundInteraction(row.id, record, row.has_texts, row.partition, row.offset)
+
+
+async def _few(connection: AsyncConnection, filters: Filters) -> list[int] | None:
+    """The interactions that a filter leaves, where they are few: of a metric's values only theirs.
+
+    A database would else walk along all values of the metric to find those, or that there is none.
+    """
+    if filters.metric is None:
+        return None
+    for each in _plain(filters._replace(since_ms=None, until_ms=None), evidence.c.event_ms):
+        found = await connection.execute(select(evidence.c.id).where(each).limit(_FEW + 1))
+        numbers = list(found.scalars())
+        if len(numbers) <= _FEW:
+            return numbers
+    return None
 
 
 def _listed(filters: Filters, after: Key | None) -> Select[Any]:

@@ -218,3 +218,9 @@ def control_state(baselines: Baselines, corrections: Corrections | None = None) 
     if corrections is not None:
         readers[CORRECTION] = corrections.apply
     return ControlState(readers, reports_others=True)
+
+
+def learning_slots(baselines: Baselines) -> dict[tuple[str, str], tuple[int, int]]:
+    """By application and judge without a baseline: scored slots so far, and how many it takes."""
+    needed = baselines.learning_settings.slots
+    return {each.pair: (each.slots or 0, needed) for each in baselines.status() if each.is_learning}

@@ -24,6 +24,7 @@ from monitor.records import (
     Usage,
     Verdicts,
 )
+from monitor.records.forgetting import ForgettingRequest
 from monitor.scorer.score_records import JudgingResult, build, segment_of, shrink
 from tests.stages.records import JUDGE, NOON, score_records
 
@@ -169,6 +170,17 @@ def test_probabilities_go_with_the_evidence() -> None:
     assert "probabilities" not in json.loads(built().to_json())
 
 
+def test_a_person_is_found_on_a_record_that_was_cut() -> None:
+    """Long attributes go with the claims, short ones only where nothing else is left to cut."""
+    attributes: dict[str, Any] = {"user_id": "ann", "trace": "long " * 2_000}
+    interaction = INTERACTION.model_copy(update={"attributes": attributes})
+    record = build(interaction, SCORED, rate=1.0, segment_by=(), now=NOON)
+    found, line = shrink(record, 4_000)
+    assert (found.attributes, len(line) <= 4_000) == ({"user_id": "ann"}, True)
+    assert ForgettingRequest("ann", "user_id").names(found)
+    assert shrink(record, 1)[0].attributes == {}
+
+
 @given(st.integers(0, 300))
 def test_first_the_passage_texts_go(cut: int) -> None:
     """Ids and SHA-256 of the passages stay, and so do question, answer, claims, attributes."""
@@ -199,7 +211,10 @@ def test_then_all_texts_go() -> None:
     record = build(interaction, SCORED, rate=1.0, segment_by=(), now=NOON)
     found, line = shrink(record, 5_000)
     assert len(line) <= 5_000
-    assert (list(found.interaction), found.attributes) == (["retrieved_contexts"], {})
+    assert (list(found.interaction), found.attributes) == (
+        ["retrieved_contexts"],
+        record.attributes,
+    )
     assert "x" * 100 not in line.decode()
     assert found.claims == Claims()
     assert found.truncated

@@ -208,6 +208,12 @@ async def test_filters_leave_what_is_asked_for(database: Database) -> None:
     assert len(await ids(judge=FIRST.label)) == 21
     assert await ids(since_ms=(START + 18) * 1000, until_ms=(START + 20) * 1000) == {"18", "19"}
     assert await ids(outcome="judge_failed") == set()
+    metric = "claim_precision"  # beside one the rows of a rare filter are looked up by themselves
+    for order in ("newest", "worst"):
+        assert await ids(metric=metric, segment="acme", order=order) == {"99"}
+        assert len(await ids(metric=metric, outcome="scored", order=order)) == 21
+        for rare in ({"judge": "nobody@1"}, {"segment": "none"}, {"outcome": "judge_failed"}):
+            assert await ids(metric=metric, order=order, **rare) == set()
     assert await search.choices() == {"application": ["bot", "other"], "judge": [FIRST.label]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -143,4 +144,28 @@ async def test_the_file_does_not_hold_them(tmp_path: Path) -> None:
     await TextForgetting(database).forget(ForgettingRequest("ann-marie", "user_id"))
     assert not is_there(b"ann-marie")
     assert is_there(b"Hello bob")
+    await database.close()
+
+
+async def test_a_reader_holds_the_log_up_and_that_is_told(
+    tmp_path: Path,
+) -> None:
+    """What was forgotten is in the file until the reader has ended; then it is overwritten."""
+    database = Database(f"sqlite:///{tmp_path}/audits.db", busy_ms=100)
+    await database.migrate()
+    await kept(database)
+    texts = TextForgetting(database)
+
+    def is_there(word: bytes) -> bool:
+        return any(word in path.read_bytes() for path in tmp_path.iterdir())
+
+    with sqlite3.connect(tmp_path / "audits.db", isolation_level=None) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM evidence").fetchone()
+        await texts.forget(ForgettingRequest("ann-marie", "user_id"))
+        assert (texts.is_overwritten, is_there(b"ann-marie")) == (False, True)
+        assert not await texts.overwrite()
+        reader.execute("ROLLBACK")
+        assert await texts.overwrite()
+        assert (texts.is_overwritten, is_there(b"ann-marie")) == (True, False)
     await database.close()

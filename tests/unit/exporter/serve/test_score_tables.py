@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.app.export_role import learning
 from monitor.app.scores import aggregators
 from monitor.config import load
+from monitor.exporter.baselines.baselines import learning_slots
 from monitor.exporter.serve.score_tables import score_tables
 from tests.stages.score_records import START, record
 
@@ -29,7 +29,7 @@ def test_a_table_has_the_estimates_of_its_window() -> None:
         old = record(str(n), 20 + n, 1.0, application="shop")
         found.scores.add(old, old.to_json())
     found.baselines.learn(found.scores.training_slots, now)
-    bot, shop = score_tables(found.scores, learning(found.baselines), now)
+    bot, shop = score_tables(found.scores, learning_slots(found.baselines), now)
     assert (bot.application, bot.window) == ("bot", "10s")
     assert (shop.application, shop.window) == ("shop", "40s")
     (row,) = bot.rows

@@ -1,0 +1,48 @@
+"""How the monitor itself is, in one line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from monitor.records.spans import in_words
+
+#: Seconds after which it is told that nothing has been judged.
+SILENT_S: Final = 600.0
+
+
+class StatePart(NamedTuple):
+    """A part of the line; ``is_bad`` is set off."""
+
+    text: str
+    is_bad: bool = False
+
+
+def state_line(
+    latest_ms: int | None, now_ms: int, paused: Sequence[str], waiting: Mapping[str, str]
+) -> list[StatePart]:
+    """What was judged last, what is paused, and what these pages wait for. Epoch milliseconds.
+
+    >>> [part.text for part in state_line(1_000, 5_000, (), {})]
+    ['judged last 4 s ago', 'nothing is paused', 'these pages are up to date']
+    >>> [part.is_bad for part in state_line(0, 3_600_000, ("bot",), {"audit": "start"})]
+    [True, True, True]
+    """
+    found = [_judged(latest_ms, now_ms)]
+    found += [StatePart(f"paused: {one}", is_bad=True) for one in paused]
+    if not paused:
+        found.append(StatePart("nothing is paused"))
+    found += [StatePart(f"{name} waits: {why}", is_bad=True) for name, why in waiting.items()]
+    if not waiting:
+        found.append(StatePart("these pages are up to date"))
+    return found
+
+
+def _judged(latest_ms: int | None, now_ms: int) -> StatePart:
+    if latest_ms is None:
+        return StatePart("nothing has been judged yet")
+    ago_s = max(0.0, (now_ms - latest_ms) / 1000)
+    if ago_s < SILENT_S:
+        return StatePart(f"judged last {in_words(ago_s)} ago")
+    said = f"nothing was judged for {in_words(ago_s)}: no traffic, or the judge is gone"
+    return StatePart(said, is_bad=True)
