@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from monitor.app.scores import aggregators, segment_names
 from monitor.app.topics import keep_seconds
 from monitor.config import Settings
@@ -21,7 +19,7 @@ from monitor.exporter.exporter import Exporter, Followed
 from monitor.exporter.serve.live_table import LiveRow, live_rows
 from monitor.kafka.connection import Connection
 from monitor.runtime.health import Health
-from monitor.telemetry import ExporterTelemetry
+from monitor.telemetry import ExporterTelemetry, new_registry
 
 #: Seconds for which rows are shown again: no visitor pays for another.
 _FRESH_S: Final = 5.0
@@ -47,7 +45,7 @@ class LiveScores:
             ),
             self._found.scores,
             self._found.baselines,
-            ExporterTelemetry(CollectorRegistry()),
+            ExporterTelemetry(new_registry()),
             self.health,
             clock,
             segment_of=segment_names(settings),

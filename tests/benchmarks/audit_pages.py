@@ -69,6 +69,9 @@ LISTS: Final = {
     "of a segment": "segment=tenant-7",
     "an outcome nobody has": "outcome=judge_failed",
     "a segment nobody has": "segment=nobody",
+    "worst, an outcome nobody has": "metric=faithfulness&order=worst&outcome=judge_failed",
+    "worst, a segment nobody has": "metric=faithfulness&order=worst&segment=nobody",
+    "worst, a judge nobody has": "metric=faithfulness&order=worst&judge=nobody%401",
     "one judge": "judge=llm%40abc123",
 }
 

@@ -74,7 +74,9 @@ async def test_it_opens_with_a_link_to_its_pages() -> None:
                 async with SiteVisitor(url) as visitor:
                     status, _ = await visitor.log_in(password)
                     _, page = await visitor.get("/interactions")
-                    return status == 200 and page.count("<tr>") > 10
+                    _, first = await visitor.get("/")
+                    live = 'class="live"' in first and "support-bot" in first
+                    return status == 200 and page.count("<tr>") > 10 and live
             return False
 
         await until(has_answers, "answers", PATIENCE_S)
