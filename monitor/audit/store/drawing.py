@@ -14,7 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import stored_name
 from monitor.audit.store.tables import batch, evidence, item, label, score
+from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.audit_drawing import Drawn, Stratum, allocated, drawn_from
+from monitor.stats.sums import as_worse
 
 Strategy = Literal["uniform", "stratified", "boundary", "worst"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("uniform", "stratified", "boundary", "worst")
@@ -95,7 +97,7 @@ class _Rated(NamedTuple):
     worse: float
     doubt: float
     #: Whether it is one already, as one of the worst.
-    is_item: bool | int
+    is_item: bool
 
 
 class AuditDrawing:
@@ -281,7 +283,7 @@ async def _candidates(
         drawn = drawn.where(item.c.probability > 0)
     is_item = exists().where(item.c.evidence_id == evidence.c.id).label("is_item")
     rows = await connection.execute(
-        select(evidence.c.id, evidence.c.segment, score.c.worse, evidence.c.doubt, is_item)
+        select(evidence.c.id, evidence.c.segment, score.c.value, evidence.c.doubt, is_item)
         .join(score, score.c.evidence_id == evidence.c.id)
         .where(
             score.c.metric == request.metric,
@@ -295,8 +297,12 @@ async def _candidates(
         )
         .order_by(evidence.c.id)
     )
+    better = CATALOGUE[request.metric].higher_is_better
     # By position, and without names of fields: there may be 100,000 of them.
-    return [_Rated(*row) for row in rows]
+    return [
+        _Rated(number, segment, as_worse(value, better), doubt, bool(is_item))
+        for number, segment, value, doubt, is_item in rows
+    ]
 
 
 async def _put(
