@@ -95,7 +95,7 @@ def _course(aggregator: ScoreAggregator, row: LiveRow, now: float) -> tuple[Cour
     return (*points, CoursePoint(now, row.row.mean, row.row.lower, row.row.upper))
 
 
-class _Drawing(NamedTuple):
+class _CourseDrawing(NamedTuple):
     """A course as coordinates of an SVG: lines of the mean, areas of the interval, the normal."""
 
     lines: tuple[str, ...]
@@ -104,7 +104,7 @@ class _Drawing(NamedTuple):
     normal: float | None
 
 
-def drawing(course: Sequence[CoursePoint], normal: float | None) -> _Drawing:
+def drawing(course: Sequence[CoursePoint], normal: float | None) -> _CourseDrawing:
     """Between the least and the most that it shows; a gap where nothing was scored.
 
     >>> found = drawing([CoursePoint(0, 0.0, 0.0, 0.5), CoursePoint(1, 0.5, 0.0, 1.0)], None)
@@ -130,7 +130,7 @@ def drawing(course: Sequence[CoursePoint], normal: float | None) -> _Drawing:
         bands.append(" ".join(there + back))
     last = course[-1].value if course else None
     place = (WIDTH, y(least if last is None else last))
-    return _Drawing(tuple(lines), tuple(bands), place, None if normal is None else y(normal))
+    return _CourseDrawing(tuple(lines), tuple(bands), place, None if normal is None else y(normal))
 
 
 def _runs(course: Sequence[CoursePoint]) -> list[list[tuple[int, float, float, float]]]:
@@ -144,7 +144,7 @@ def _runs(course: Sequence[CoursePoint]) -> list[list[tuple[int, float, float, f
     return [run for run in found if run]
 
 
-class _PageRow(NamedTuple):
+class _LiveCells(NamedTuple):
     application: str
     judge: str
     metric: str
@@ -159,7 +159,7 @@ class _PageRow(NamedTuple):
     state: str
     is_worse: bool
     alarm: str
-    drawing: _Drawing
+    drawing: _CourseDrawing
     course: Sequence[tuple[str, str]]
 
 
@@ -173,13 +173,13 @@ def live_table(rows: Sequence[LiveRow], alarms: Collection[AlarmRecord], answers
     return Markup(template.render(rows=shown, more=more, answers=answers, size=(WIDTH, HEIGHT)))
 
 
-def _page_row(one: LiveRow, keys: Mapping[tuple[str, str, str], str]) -> _PageRow:
+def _page_row(one: LiveRow, keys: Mapping[tuple[str, str, str], str]) -> _LiveCells:
     row, known = one.row, CATALOGUE[one.row.metric]
     sign = "≥" if known.higher_is_better else "≤"
     state = "worse" if row.is_worse else "as normal" if row.normal is not None else "not watched"
     if one.learning is not None:
         state = "learning {:,} of {:,}".format(*one.learning)
-    return _PageRow(
+    return _LiveCells(
         one.application,
         one.judge,
         row.metric,
