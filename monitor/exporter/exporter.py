@@ -122,7 +122,7 @@ class Exporter:
         self.corrections = Corrections()
         self._forgotten = ForgottenTexts()
         self._connection, self._topics, self._aggregator = connection, topics, aggregator
-        self._telemetry, self._health = telemetry, health
+        self._telemetry, self._health, self._baselines = telemetry, health, baselines
         #: The time that gauges and alarms go by.
         self.clock = clock = Timekeeper(clock, steady, connection.clock.broker_time_for(clock))
         _show(aggregator, telemetry)
@@ -131,7 +131,6 @@ class Exporter:
         self._replayed, self._day = False, 0
         #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
-        self._baselines = baselines
         self._schedule = LearningSchedule(
             aggregator, baselines, telemetry, clock, self._was_open, self._alarms_of
         )
