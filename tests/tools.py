@@ -5,12 +5,16 @@ With ``REQUIRE_TOOLS=1``, as CI has it, no skip of any kind is accepted.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
+_ROOT = Path(__file__).parents[1]
 # Name and how to get it, by the reason given to pytest, which is all that a report keeps of a skip.
 _MISSING: dict[str, tuple[str, str]] = {}
 
@@ -32,6 +36,17 @@ def requires_tool(name: str, missing: str | None, how: str) -> None:
     if tools_required():
         pytest.fail(f"{reason}; get it by {how}", pytrace=False)
     pytest.skip(reason)
+
+
+def locked_tools() -> Path:
+    """The Python of ``.venv-tools``; only where it is installed: a test fetches nothing."""
+    folder = Path(os.environ.get("RAG_MONITOR_TOOLS", _ROOT)) / ".venv-tools"
+    lock = (_ROOT / "requirements" / "tools.txt").read_bytes()
+    wanted = f"{hashlib.sha256(lock).hexdigest()} {sys.version_info[:2]}"
+    stamp = folder / "stamp"
+    current = stamp.exists() and stamp.read_text("utf-8") == wanted
+    requires_tool("locked tools", None if current else f"no {folder}", "make sbom")
+    return folder / "bin" / "python"
 
 
 @pytest.hookimpl(wrapper=True)

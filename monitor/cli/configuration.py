@@ -60,11 +60,19 @@ def reference(
     start_here: Annotated[
         bool, typer.Option("--start-here", help="Only the settings to start with.")
     ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="All of them as a page: docs/configuration.md.")
+    ] = False,
 ) -> None:
     """Print every setting.
 
     With its environment variable, default and meaning.
     """
+    if markdown:
+        from monitor.config.reference import reference_page
+
+        typer.echo(reference_page(), nl=False)
+        return
     rows = [row for row in _rows() if row["start_here"] or not start_here]
     if json:
         _print(rows, True)

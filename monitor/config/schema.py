@@ -45,6 +45,11 @@ def secret_paths() -> list[str]:
     return [path for path, field in paths() if _is_secret(field)]
 
 
+def file_paths() -> list[str]:
+    """Settings that name a file, such as a certificate."""
+    return [path for path, _ in paths() if path.endswith("file")]
+
+
 def _is_secret(field: FieldInfo) -> bool:
     return "SecretStr" in repr(field.annotation)
 

@@ -169,7 +169,13 @@ async def bare(connection: Connection, topic: str, records: int) -> Spent:
 
 
 async def scored(
-    connection: Connection, topic: str, records: int, key: str, scores: str, through: Filter
+    connection: Connection,
+    topic: str,
+    records: int,
+    key: str,
+    scores: str,
+    through: Filter,
+    rate: float = RATE,
 ) -> Spent:
     """Read everything as the scorer does; to the last outcome."""
     registry, health = CollectorRegistry(), Health(time.monotonic)
@@ -179,7 +185,7 @@ async def scored(
     consumer = await GroupConsumer.start(connection, group, health, drain_s=DRAIN_S)
     gate = DeadLetterGate(CircuitLimits(), telemetry, health, time.monotonic)
     letters = DeadLetters(producer, "dead", gate, group=group, version="0")
-    policy = ScoringPolicy(Sampler(RATE, key), Instant(), Limits(8, 60.0))
+    policy = ScoringPolicy(Sampler(rate, key), Instant(), Limits(8, 60.0))
     settings = ScorerSettings(scores, 1_000_000)
     scorer = _CountingScorer(
         settings, Policies(policy, (), through), producer, letters, telemetry, time.time

@@ -47,15 +47,24 @@ class Row(NamedTuple):
 
 
 async def measure(
-    bootstrap: str, judge: Settings, directory: Path, backlog: int, picks: int
+    bootstrap: str,
+    judge: Settings,
+    directory: Path,
+    backlog: int,
+    picks: int,
+    *,
+    most: int = 256,
+    size: int = 1_000,
 ) -> Row:
-    """One scorer on one backlog of which ``picks`` are judged."""
+    """One scorer on one backlog of which ``picks`` are judged, ``most`` of them at a time."""
     topics = await new_topics(bootstrap, 4)
     rate = min(1.0, picks / backlog)
     topic = topics["kafka__topics__interactions"]
-    await asyncio.to_thread(write_backlog, bootstrap, topic, interactions(backlog, 1_000))
-    settings = {**topics, **judge, "sampling__rate": rate, "judge__concurrency": 256}
-    scorer = MonitorProcess("score", bootstrap, directory, f"scorer-{backlog}", **settings)
+    await asyncio.to_thread(write_backlog, bootstrap, topic, interactions(backlog, size))
+    settings = {**topics, **judge, "sampling__rate": rate, "judge__concurrency": most}
+    settings["ingest__max_in_flight"] = most
+    name = f"scorer-{backlog}-{most}"
+    scorer = MonitorProcess("score", bootstrap, directory, name, **settings)
     peak = _Peak(scorer)
     try:
         await scorer.listening()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.servers.ports import free_ports
-from tests.tools import requires_tool
+from tests.tools import locked_tools
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "requirements" / "supply_chain.py"
@@ -62,13 +61,8 @@ def locked(*, here: bool = False) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def tools() -> None:
-    """Only where they are installed: a test fetches nothing."""
-    folder = Path(os.environ.get("RAG_MONITOR_TOOLS", ROOT)) / ".venv-tools"
-    lock = (ROOT / "requirements" / "tools.txt").read_bytes()
-    wanted = f"{hashlib.sha256(lock).hexdigest()} {sys.version_info[:2]}"
-    stamp = folder / "stamp"
-    current = stamp.exists() and stamp.read_text("utf-8") == wanted
-    requires_tool("supply-chain tools", None if current else f"no {folder}", "make sbom")
+    """Only where they are installed."""
+    locked_tools()
 
 
 @contextmanager

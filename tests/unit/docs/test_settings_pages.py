@@ -9,11 +9,25 @@ from pathlib import Path
 import pytest
 import yaml
 
-from monitor.config import listed, paths
+from monitor.cli import app
+from monitor.config import Settings, listed, paths
 from tests.pages import blocks
 
 ROOT = Path(__file__).parents[3]
-PAGES = (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md")))
+#: Written from the settings, and so no page of their subjects.
+REFERENCE = ROOT / "docs/configuration.md"
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "SECURITY.md",
+    *sorted(page for page in (ROOT / "docs").glob("*.md") if page != REFERENCE),
+)
+#: Keys of the entries of `applications` and `objectives`.
+ENTRIES = {
+    key
+    for name in ("applications", "objectives")
+    if (entry := listed(Settings.model_fields[name])) is not None
+    for key in entry.model_fields
+}
 #: Sections that repeat another one's settings: its page explains both.
 SAME_AS = (
     (r"^applications\.N\.(judge|sampling)\.", r"\1."),
@@ -86,3 +100,14 @@ def test_what_no_page_mentions_is_found(path: str) -> None:
     """A mention elsewhere, or of a neighbour, does not count."""
     assert canonical(path) in set(map(canonical, every_path()))
     assert canonical(path) not in mentioned("`log.format`, `judge.cache.kind`, level and ttl")
+
+
+def test_the_reference_is_that_of_the_settings(capfd: pytest.CaptureFixture[str]) -> None:
+    """The page is what the command prints today, and has every setting of every section."""
+    app(["config", "reference", "--markdown"], standalone_mode=False)
+    page = REFERENCE.read_text("utf-8")
+    assert page == capfd.readouterr().out
+    shown = set(re.findall(r"^\| `([^`]+)`", page, re.MULTILINE))
+    wanted = {path for path, field in paths() if not path.startswith("kafka_output.")}
+    assert wanted - shown == {"applications", "objectives"}
+    assert shown - wanted == {"kafka_output.bootstrap_servers", *ENTRIES}

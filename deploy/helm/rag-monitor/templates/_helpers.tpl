@@ -1,0 +1,140 @@
+{{- define "rag-monitor.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "rag-monitor.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "rag-monitor.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "rag-monitor.selector" -}}
+app.kubernetes.io/name: {{ include "rag-monitor.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "rag-monitor.labels" -}}
+{{ include "rag-monitor.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "rag-monitor.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "rag-monitor.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "rag-monitor.image" -}}
+{{- $image := index .root.Values.image .image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository (.root.Values.image.tag | default .root.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The input topics as a JSON list: a name, `a,b` or a list, and those of ingest.sources. */}}
+{{- define "rag-monitor.topics" -}}
+{{- $config := .Values.config -}}
+{{- $given := dig "kafka" "topics" "interactions" "" $config -}}
+{{- $topics := list -}}
+{{- if kindIs "slice" $given -}}
+{{- $topics = $given -}}
+{{- else if $given -}}
+{{- range splitList "," $given }}{{ $topics = append $topics (trim .) }}{{ end -}}
+{{- end -}}
+{{- range dig "ingest" "sources" list $config }}{{ $topics = append $topics .topic }}{{ end -}}
+{{- if not $topics }}{{ $topics = list "rag.interactions.v1" }}{{ end -}}
+{{- $topics | uniq | toJson -}}
+{{- end -}}
+
+{{- define "rag-monitor.groupId" -}}
+{{- dig "kafka" "group_id" "rag-monitor" .Values.config -}}
+{{- end -}}
+
+{{/* A setting's variable: judge.api_key → RAG_MONITOR_JUDGE__API_KEY */}}
+{{- define "rag-monitor.variable" -}}
+RAG_MONITOR_{{ . | upper | replace "." "__" }}
+{{- end -}}
+
+{{/* The settings of secrets.keys that a role needs, as a JSON object: setting → key. */}}
+{{- define "rag-monitor.keys" -}}
+{{- $role := .role -}}
+{{- $found := dict -}}
+{{- range $setting, $key := .root.Values.secrets.keys -}}
+{{- $ofScorer := regexMatch "^(applications\\.[0-9]+\\.)?judge\\.(api_key|headers)$|^limits\\.|^redaction\\." $setting -}}
+{{- $ofAudit := hasPrefix "audit." $setting -}}
+{{- if or (eq $role "scorer" | and (not $ofAudit)) (eq $role "audit" | and (not $ofScorer)) (not (or $ofScorer $ofAudit)) -}}
+{{- $_ := set $found $setting $key -}}
+{{- end -}}
+{{- end -}}
+{{- $found | toJson -}}
+{{- end -}}
+
+{{/* What cannot be right is an error here, and not a pod that does not start. */}}
+{{- define "rag-monitor.check" -}}
+{{- $values := .Values -}}
+{{- $known := .Files.Get "files/settings.yaml" | fromYaml -}}
+{{- range $known.secrets -}}
+{{- $node := $values.config -}}
+{{- range splitList "." . -}}
+{{- $node = kindIs "map" $node | ternary (get (kindIs "map" $node | ternary $node dict) .) "" -}}
+{{- end -}}
+{{- if $node -}}
+{{- fail (printf "config.%s: a secret would stand in a ConfigMap. Put it into a Secret, name that in secrets.existingSecret, and give its key: secrets.keys: {%s: KEY}" . .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $number, $entry := $values.config.applications -}}
+{{- $judge := get $entry "judge" | default dict -}}
+{{- range $key, $given := dict "api_key" (get $judge "api_key") "headers" (get $judge "headers") "cache.url" (dig "cache" "url" "" $judge) -}}
+{{- if $given -}}
+{{- fail (printf "config.applications.%d.judge.%s: a secret would stand in a ConfigMap. Give its key: secrets.keys: {applications.%d.judge.%s: KEY}" $number $key $number $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and $values.secrets.keys (not $values.secrets.existingSecret) -}}
+{{- fail "secrets.existingSecret: missing, and secrets.keys names keys of it" -}}
+{{- end -}}
+{{- with $values.scorer.keda -}}
+{{- if and .enabled (gt (int .maxReplicas) (int .partitions)) -}}
+{{- fail (printf "scorer.keda.maxReplicas: found %d, expected at most scorer.keda.partitions (%d): a replica without a partition has no work" (int .maxReplicas) (int .partitions)) -}}
+{{- end -}}
+{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
+{{- fail (printf "scorer.keda.minReplicas: found %d, expected at most scorer.keda.maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- if $values.audit.enabled -}}
+{{- if not (hasKey $values.secrets.keys "audit.password_file") -}}
+{{- fail "secrets.keys: audit.password_file is missing, and audits need it: a key of the Secret that holds a line for each password" -}}
+{{- end -}}
+{{- $external := hasKey $values.secrets.keys "audit.database" -}}
+{{- if and $values.audit.persistence.enabled $external -}}
+{{- fail "audit.persistence.enabled: found true, and secrets.keys has audit.database: expected one of them" -}}
+{{- end -}}
+{{- if not (or $values.audit.persistence.enabled $external) -}}
+{{- fail "audit.persistence.enabled: found false, and secrets.keys has no audit.database: audits need one of them" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $values.prometheusRule.enabled (not $values.prometheusRule.files) -}}
+{{- range $path := $known.rules -}}
+{{- $node := $values.config -}}
+{{- range splitList "." $path -}}
+{{- $node = kindIs "map" $node | ternary (get (kindIs "map" $node | ternary $node dict) .) "" -}}
+{{- end -}}
+{{- if $node -}}
+{{- fail (printf "prometheusRule.files: missing, and the rules depend on config.%s, which is set. Render yours: rag-monitor rules render --config monitor.yaml --out rules, and give them by --set-file prometheusRule.files.rag-monitor=rules/rag-monitor.yml --set-file prometheusRule.files.rag-quality=rules/rag-quality.yml" $path) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

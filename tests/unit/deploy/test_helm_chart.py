@@ -1,0 +1,381 @@
+"""The Helm chart: what it renders is valid, safe, and understood by the monitor itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from monitor.config import Settings, load, paths
+from monitor.exporter.serve.hosts import AllowedHosts
+from monitor.rules.plan import plan
+from monitor.rules.render import rendered
+from tests.stages.chart_cases import CASES, REFUSED, environment, of_kind, pods
+from tests.tools import locked_tools
+
+ROOT: Final = Path(__file__).parents[3]
+HELM: Final = ROOT / "deploy/helm"
+CHART: Final = HELM / "rag-monitor"
+#: Variables that deploy/Dockerfile sets.
+IMAGE: Final = dict(
+    re.findall(r"(RAG_MONITOR_\w+)=(\S+)", (ROOT / "deploy/Dockerfile").read_text("utf-8"))
+)
+CASE: Final = pytest.mark.parametrize("case", CASES)
+#: What the operators' CRDs ask for: required fields, and those that they know.
+CRDS: Final[dict[str, dict[str, Any]]] = {
+    "PodMonitor": {"selector": {}, "podMetricsEndpoints": [{"port": ""}]},
+    "PrometheusRule": {"groups": [{"name": "", "rules": [{"expr": ""}]}]},
+    "ScaledObject": {
+        "scaleTargetRef": {"name": ""},
+        "triggers": [
+            {
+                "type": "",
+                "metadata": {
+                    "bootstrapServers": "",
+                    "consumerGroup": "",
+                    "topic": "",
+                    "lagThreshold": "",
+                },
+            }
+        ],
+    },
+}
+API: Final = {
+    "PodMonitor": "monitoring.coreos.com/v1",
+    "PrometheusRule": "monitoring.coreos.com/v1",
+    "ScaledObject": "keda.sh/v1alpha1",
+}
+RULE_FIELDS: Final = {"alert", "record", "expr", "for", "keep_firing_for", "labels", "annotations"}
+
+
+def built_by() -> Any:
+    """``deploy/helm/build.py``, which is a script and no package."""
+    spec = importlib.util.spec_from_file_location("helm_build", HELM / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+BUILD: Final = built_by()
+
+
+@pytest.fixture(scope="module")
+def answers() -> list[dict[str, Any]]:
+    """What the renderer said of all values, asked once."""
+    script = ROOT / "tests/stages/helm_chart.py"
+    asked = [*CASES.values(), *(values for values, _ in REFUSED)]
+    done = subprocess.run(
+        [str(locked_tools()), str(script), str(CHART)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def charts(answers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Case → what it gave."""
+    return dict(zip(CASES, answers, strict=False))
+
+
+@pytest.fixture
+def manifests(charts: dict[str, dict[str, Any]], case: str) -> dict[str, str]:
+    """The rendered templates of a case."""
+    assert "error" not in charts[case], charts[case]
+    found: dict[str, str] = charts[case]["manifests"]
+    return found
+
+
+def test_the_chart_is_as_built() -> None:
+    """Rules, dashboards and schema are those of the sources; the script says it, too."""
+    assert BUILD.differences() == [], "run python deploy/helm/build.py"
+    done = subprocess.run(
+        [sys.executable, str(HELM / "build.py"), "--check"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@CASE
+def test_what_it_renders_is_valid(charts: dict[str, dict[str, Any]], case: str) -> None:
+    """Kubernetes' schemas, strictly, for an old and a new version; Helm's linter says nothing."""
+    assert "error" not in charts[case], charts[case]
+    assert charts[case]["invalid"] == []
+    assert charts[case]["lint"] == []
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_wrong_values_are_refused(answers: list[dict[str, Any]], number: int) -> None:
+    """With a line that names the value and what belongs there."""
+    values, said = REFUSED[number]
+    answer = answers[len(CASES) + number]
+    assert re.search(said, answer.get("error", ""), re.S), (values, answer)
+
+
+@CASE
+def test_every_pod_understands_its_settings(
+    manifests: dict[str, str], case: str, tmp_path: Path
+) -> None:
+    """Each file that a variable names is mounted, and the loader takes all of it.
+
+    Also where the image has set a variable, which goes before the file.
+    """
+    for role, pod in pods(manifests).items():
+        folder = tmp_path / role
+        folder.mkdir()
+        settings = load({**IMAGE, **environment(pod, manifests, folder)})
+        (port,) = pod["containers"][0].get("ports", [{"containerPort": None}])
+        bound = settings.audit if role == "audit" else settings.http
+        assert port["containerPort"] in (None, bound.port)
+        assert bound.host == ("::" if case == "six" else "0.0.0.0")
+        if role == "audit":
+            assert settings.audit.database is not None
+
+
+@CASE
+def test_its_services_reach_the_ports_by_name(manifests: dict[str, str]) -> None:
+    """The port answers to the name of its Service, short and in full, and to no other."""
+    allowed = AllowedHosts("0.0.0.0")
+    for service in of_kind(manifests, "Service"):
+        name = service["metadata"]["name"]
+        assert allowed(name)
+        assert allowed(f"{name}.rag.svc.cluster.local")
+        assert service["spec"]["ports"][0]["targetPort"] == "http"
+
+
+def test_a_role_gets_only_its_secrets(
+    charts: dict[str, dict[str, Any]],
+) -> None:
+    """The exporter cannot read the judge's key, and no scorer the passwords of people."""
+    found = {
+        role: {variable["name"] for variable in pod["containers"][0]["env"]}
+        for role, pod in pods(charts["full"]["manifests"]).items()
+    }
+    key, people = "RAG_MONITOR_JUDGE__API_KEY_FILE", "RAG_MONITOR_AUDIT__PASSWORD_FILE"
+    assert {role for role, names in found.items() if key in names} == {"scorer", "doctor"}
+    assert {role for role, names in found.items() if people in names} == {"audit"}
+    assert all("RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE" in names for names in found.values())
+
+
+@CASE
+def test_every_pod_is_restricted(manifests: dict[str, str]) -> None:
+    """As the restricted Pod Security Standard asks, and with a root that cannot be written."""
+    for pod in pods(manifests).values():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["enableServiceLinks"] is False
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert {"requests", "limits"} <= set(container["resources"])
+            assert "/tmp" in [mount["mountPath"] for mount in container["volumeMounts"]]
+
+
+@CASE
+def test_work_under_way_can_end(manifests: dict[str, str], tmp_path: Path) -> None:
+    """A scorer has longer than it drains, and is asked by the paths that there are."""
+    for role, pod in pods(manifests).items():
+        drain = load(environment(pod, manifests, tmp_path)).ingest.drain_s
+        if role == "scorer":
+            assert pod["terminationGracePeriodSeconds"] > drain
+        if role != "doctor":
+            container = pod["containers"][0]
+            assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
+            assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+            assert container["livenessProbe"]["timeoutSeconds"] >= 5
+
+
+def test_an_update_never_adds_a_member(charts: dict[str, dict[str, Any]]) -> None:
+    """Scorers go one at a time and none is surplus; an exporter stays until the next is ready."""
+    for case, manifests in ((case, found["manifests"]) for case, found in charts.items()):
+        for each in of_kind(manifests, "Deployment"):
+            role = each["metadata"]["labels"]["app.kubernetes.io/component"]
+            rolling = each["spec"]["strategy"].get("rollingUpdate")
+            wanted = {
+                "scorer": None if case == "recreate" else {"maxSurge": 0, "maxUnavailable": 1},
+                "exporter": {"maxSurge": 1, "maxUnavailable": 0},
+                "audit": None,
+            }
+            assert rolling == wanted[role]
+
+
+def test_the_default_drain_is_that_of_the_settings() -> None:
+    """The templates know the defaults of what they look at."""
+    text = "".join(path.read_text("utf-8") for path in (CHART / "templates").rglob("*.*"))
+    defaults = Settings()
+    assert set(re.findall(r'"drain_s" (\d+)', text)) == {f"{defaults.ingest.drain_s:.0f}"}
+    assert set(re.findall(r'"http" "port" (\d+)', text)) == {str(defaults.http.port)}
+    assert set(re.findall(r'"audit" "port" (\d+)', text)) == {str(defaults.audit.port)}
+    assert set(re.findall(r'"group_id" "([^"]+)"', text)) == {defaults.kafka.group_id}
+    assert f'list "{defaults.kafka.topics.interactions[0]}"' in text
+
+
+@CASE
+def test_crds_have_what_they_ask_for(manifests: dict[str, str]) -> None:
+    """Required fields of the operators' objects, and no field of a rule that there is not."""
+    for each in of_kind(manifests, *CRDS):
+        assert each["apiVersion"] == API[each["kind"]]
+        assert_holds(each["spec"], CRDS[each["kind"]])
+        for group in each["spec"].get("groups", ()):
+            assert all(set(rule) <= RULE_FIELDS for rule in group["rules"])
+
+
+def assert_holds(found: Any, wanted: Any) -> None:
+    """Every key of ``wanted`` is there; of a list, in each entry; ``""`` is a text."""
+    if isinstance(wanted, dict):
+        assert set(wanted) <= set(found), (wanted, found)
+        for key, inner in wanted.items():
+            assert_holds(found[key], inner)
+    elif isinstance(wanted, list):
+        for each in found:
+            assert_holds(each, wanted[0])
+    else:
+        assert isinstance(found, str)
+
+
+def test_scaling_stays_within_the_partitions(charts: dict[str, dict[str, Any]]) -> None:
+    """A trigger for each topic, at most as many scorers as partitions, and no count beside it."""
+    manifests = charts["full"]["manifests"]
+    (scaled,) = of_kind(manifests, "ScaledObject")
+    topics = [trigger["metadata"]["topic"] for trigger in scaled["spec"]["triggers"]]
+    assert topics == ["chat.v1", "search.v1", "other.v1"]
+    assert all(t["authenticationRef"] == {"name": "kafka"} for t in scaled["spec"]["triggers"])
+    assert scaled["spec"]["maxReplicaCount"] == 6
+    for each in of_kind(manifests, "Deployment"):
+        name = each["metadata"]["name"]
+        assert ("replicas" in each["spec"]) == (name != scaled["spec"]["scaleTargetRef"]["name"])
+
+
+def test_the_rules_and_dashboards_are_the_ones_of_the_repository(
+    charts: dict[str, dict[str, Any]],
+) -> None:
+    """What Prometheus and Grafana get is what the files say; given files take their place."""
+    manifests = charts["prometheus"]["manifests"]
+    rules = {
+        each["metadata"]["name"].removeprefix("prod-rag-monitor-"): each["spec"]
+        for each in of_kind(manifests, "PrometheusRule")
+    }
+    folder = ROOT / "deploy/prometheus/rules"
+    assert rules == {p.stem: yaml.safe_load(p.read_text("utf-8")) for p in folder.iterdir()}
+    boards = {
+        name.removeprefix("rag-"): json.loads(text)
+        for each in of_kind(manifests, "ConfigMap")
+        for name, text in each["data"].items()
+        if name.endswith(".json")
+    }
+    folder = ROOT / "grafana/dashboards"
+    assert boards == {p.name: json.loads(p.read_text("utf-8")) for p in folder.iterdir()}
+    (given,) = of_kind(charts["full"]["manifests"], "PrometheusRule")
+    assert given["spec"] == {"groups": [{"name": "mine", "rules": []}]}
+
+
+def test_prometheus_finds_the_jobs_that_the_rules_know(charts: dict[str, dict[str, Any]]) -> None:
+    """Whatever the release is called: jobs match ``alerts.job``, and every role has one."""
+    manifests = charts["full"]["manifests"]
+    (monitor,) = of_kind(manifests, "PodMonitor")
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    jobs = {each["regex"]: each["replacement"] for each in endpoint["relabelings"]}
+    assert set(jobs) == set(pods(manifests)) - {"doctor"}
+    assert all(re.fullmatch(Settings().alerts.job, job) for job in jobs.values())
+
+
+def test_every_path_in_the_chart_exists() -> None:
+    """What templates read, and what values and templates tell people to look at."""
+    texts = {
+        path: path.read_text("utf-8")
+        for path in (CHART / "values.yaml", *(CHART / "templates").rglob("*.*"))
+    }
+    read = {name for t in texts.values() for name in re.findall(r'"(files/[^"]+)"', t)}
+    assert read == {"files/settings.yaml", "files/rules/*.yml", "files/dashboards/*.json"}
+    assert all(list(CHART.glob(name)) for name in read)
+    told = {p for t in texts.values() for p in re.findall(r"\b(?:docs|deploy)/[\w/.-]+\w", t)}
+    assert "docs/kubernetes.md" in told
+    assert [path for path in told if not (ROOT / path).exists()] == []
+
+
+def test_every_setting_in_the_chart_exists() -> None:
+    """Those that values set, and those that comments and templates name."""
+    known = {path for path, _ in paths()}
+    groups = {path.rpartition(".")[0] for path in known} | set(Settings.model_fields)
+    values = (CHART / "values.yaml").read_text("utf-8")
+    texts = values + "".join(p.read_text("utf-8") for p in (CHART / "templates").rglob("*.*"))
+    sections = "|".join(Settings.model_fields)
+    outer = set(yaml.safe_load(values))  # of values, too: `audit.enabled`
+    named = set(re.findall(rf"\bconfig\.((?:{sections})[a-z_.]*[a-z_])", texts))
+    named |= set(re.findall(rf"^  #  ((?:{sections})\.[a-z_.]+):", values, re.M))
+    named |= {
+        name
+        for name in re.findall(rf"(?<![\w.])((?:{sections})\.[a-z_]+(?:\.[a-z_]+)*)", values)
+        if name.partition(".")[0] not in outer
+    }
+    assert {"ingest.drain_s", "judge.api_key", "kafka.max_read_bytes"} <= named
+    assert named - known - groups == set()
+    Settings.model_validate(yaml.safe_load(values)["config"])
+
+
+def test_every_value_is_in_the_schema_and_back() -> None:
+    """A value without a schema would be a typo that nobody sees; so would the reverse."""
+    schema = json.loads((CHART / "values.schema.json").read_text("utf-8"))
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    assert set(schema["properties"]) == set(values) | {"global"}
+    for name in ("image", "secrets", "networkPolicy", "podMonitor", "prometheusRule", "pod"):
+        assert set(schema["properties"][name]["properties"]) == set(values[name])
+    for role in ("scorer", "exporter", "audit"):
+        assert set(values[role]) <= set(schema["properties"][role]["properties"])
+
+
+def test_the_rules_depend_on_what_the_chart_thinks() -> None:
+    """A change of any other setting leaves them as they are; of each of these it does not."""
+    shipped = rendered(Settings())
+    changes: dict[str, Any] = {
+        "alerts": {"lag": "9m"},
+        "applications": [{"application": "a", "sampling": {"rate": 0.2}}],
+        "export.windows": ["2h"],
+        "ingest.format": "otlp_json",
+        "ingest.sources": [{"topic": "t", "format": "otlp_json"}],
+        "ingest.when_behind": "completeness",
+        "sampling.block": 8,
+        "sampling.rate": 0.3,
+    }
+    assert set(changes) == set(BUILD.RULES_DEPEND_ON)
+    for path, value in changes.items():
+        assert rendered(Settings.model_validate(tree({path: value}))) != shipped, path
+    for path, _ in paths():
+        if not path.startswith(BUILD.RULES_DEPEND_ON):
+            for value in (7, 0.5, True, False, "7m", "x", ["7m"], {}):
+                try:
+                    changed = Settings.model_validate(tree({path: value}))
+                except ValueError:
+                    continue
+                assert plan(changed) == plan(Settings()), (path, value)
+                break
+
+
+def tree(flat: dict[str, Any]) -> dict[str, Any]:
+    """Dotted paths as nested mappings."""
+    made: dict[str, Any] = {}
+    for path, value in flat.items():
+        *sections, key = path.split(".")
+        node = made
+        for section in sections:
+            node = node.setdefault(section, {})
+        node[key] = value
+    return made
