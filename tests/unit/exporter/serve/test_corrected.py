@@ -88,7 +88,8 @@ def by_hand(errors: JudgeErrors, p: float, n: float) -> tuple[float, float, floa
     alpha, beta, people, spread, (first, second, third), k, audits = errors
     value = (p - alpha) / beta
     t = (value - people) / spread
-    of_audits = first + 2 * t * second + t**2 * third + 1 / (4 * audits**2)
+    half_error = (1 + (value - people) ** 2 / spread) / (4 * audits**2)
+    of_audits = first + 2 * t * second + t**2 * third + half_error
     variance = (p * (1 - p) / n + k / (k - 2) * of_audits) / beta**2
     half = float(stats.t.ppf(0.975, int(k) - 2)) * math.sqrt(variance)
     return value, max(0.0, value - half), min(1.0, value + half)
