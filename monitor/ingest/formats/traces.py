@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
-from monitor.ingest.formats.logged import MOST_PASSAGES, Decoded, LoggedInteraction, decoded
+from monitor.ingest.formats.logged import Decoded, LoggedInteraction, decoded
 from monitor.ingest.formats.otlp import Span, SpanAttributes
-from monitor.ingest.formats.rejection import listed, missing_field, named, rejected, wrong_value
+from monitor.ingest.formats.rejection import UNKNOWN, missing_field, named, rejected
 from monitor.ingest.formats.reshaping import unflattened
+from monitor.ingest.formats.span_documents import documents, output_documents, parsed, structured
 from monitor.records import REDACTED_TEXT, Source
 
 LLM, AGENT, CHAIN = "LLM", "AGENT", "CHAIN"
@@ -73,6 +73,8 @@ _SAID: Final = (
     "data",
 )
 _DEEPEST: Final = 8
+#: Of a trace, in one message.
+_MOST_KINDS: Final = 12
 #: What the conventions define; every other attribute of the root is the application's own.
 _DEFINED: Final = (
     "openinference.",
@@ -207,14 +209,7 @@ def _belonging(spans: Sequence[Span], root: Span) -> list[Span]:
     others = {one.span_id for one in spans if one.parent_id is None and one is not root}
     if not others:
         return list(spans)
-    children: dict[str | None, list[Span]] = {}
-    for span in spans:
-        children.setdefault(span.parent_id, []).append(span)
-    level = sorted(others)
-    while level:
-        level = [c.span_id for name in level for c in children.get(name, ())]
-        level = [name for name in level if name not in others]
-        others.update(level)
+    others = _descendants(others, _children(spans))
     return [span for span in spans if span.span_id not in others or span is root]
 
 
@@ -231,14 +226,20 @@ def _application(root: Span) -> str | None:
 
 
 def _question(spans: Sequence[Span], root: Span) -> str:
-    """Of the root, or the chain or agent next to it; else of the retriever, else of the model."""
-    for span in _from_the_top(spans, root):
+    """Of the root, or the chain or agent next to it; else of the model that answers.
+
+    Where that has none it is the query of the retriever, which may be another one's words.
+    """
+    for span in (*_from_the_top(spans, root), *_answering(spans)):
         if (found := _ASKING.of(span)) is not None:
             return found
     for wanted in (RETRIEVER, LLM):
         for span in spans:
             if kind(span) == wanted and (found := _ASKING.of(span)) is not None:
                 return found
+    beside = _leading_of_several(spans, root)
+    if beside is not None and (found := _ASKING.of(beside)) is not None:
+        return found
     raise _nothing("user_input", "input", spans, root)
 
 
@@ -249,37 +250,115 @@ def _answer(spans: Sequence[Span], root: Span) -> str:
 
 
 def _said(spans: Sequence[Span], root: Span) -> str | None:
-    """Of the root, or the chain or agent next to it; else of the model that ended last."""
-    models = (span for span in sorted(spans, key=_end, reverse=True) if kind(span) == LLM)
-    each = (_SAYING.of(span) for span in (*_from_the_top(spans, root), *models))
+    """Of the root, or the chain or agent next to it; else of the model that answers."""
+    beside = _leading_of_several(spans, root)
+    last = () if beside is None else (beside,)
+    each = (_SAYING.of(span) for span in (*_from_the_top(spans, root), *_answering(spans), *last))
     return next((found for found in each if found is not None), None)
 
 
+def _answering(spans: Sequence[Span]) -> list[Span]:
+    """The one model that answers, if one says something; question and answer are both of it.
+
+    The first that ends after all retrieval, for a title may be made after it; else the last one.
+    """
+    models = [span for span in sorted(spans, key=_end) if kind(span) == LLM]
+    saying, retrieved = [span for span in models if _has_output(span)], _retrieved_ns(spans)
+    if retrieved:
+        for span in saying:
+            if span.ended_ns > retrieved and not _calls_a_tool(span):
+                return [span]
+    return saying[-1:]
+
+
+def _retrieved_ns(spans: Iterable[Span]) -> int:
+    """The end of the last retriever or reranker; 0: there is none."""
+    ends = (span.ended_ns for span in spans if kind(span) in (RETRIEVER, RERANKER))
+    return max(ends, default=0)
+
+
 def _nothing(field: str, what: str, spans: Sequence[Span], root: Span) -> MessageRejected:
-    kinds = {str(kind(span)) for span in spans}
+    kinds = sorted({_kind_name(span) for span in spans})[:_MOST_KINDS]
     return missing_field(
-        f"{field}: found no {what} in the root span {named(root.name)}, nor in the spans below; "
-        f"{len(spans)} spans, kinds there: {listed(sorted(kinds), len(kinds))}"
+        f"{field}: found no {what} in the root span {root.span_id} ({_kind_name(root)}), in a "
+        f"chain or agent below, nor in a model's span; {len(spans)} spans, kinds there: "
+        + ", ".join(kinds)
     )
+
+
+def _kind_name(span: Span) -> str:
+    found = kind(span)
+    if found is None:
+        return "no kind"
+    return found if named(found) != UNKNOWN else "a kind that is no name"
 
 
 def _from_the_top(spans: Sequence[Span], root: Span) -> Iterator[Span]:
     """The root, and the chains and agents below it as long as these are its only way down."""
-    children: dict[str | None, list[Span]] = {}
-    for span in spans:
-        children.setdefault(span.parent_id, []).append(span)
-    level, seen = [root], {root.span_id}
-    while level:
-        yield from level
-        below = [one for parent in level for one in children.get(parent.span_id, ())]
-        below = [one for one in below if one.span_id not in seen]
-        # A request to a database beside the chain says nothing, and hides nothing.
-        leading = [one for one in below if kind(one) in (CHAIN, AGENT)]
-        level = leading or [one for one in below if kind(one) is None]
-        seen |= {one.span_id for one in level}
+    children, one = _children(spans), root
+    seen = {root.span_id}
+    is_step = False
+    while True:
+        yield one
         # Of steps side by side, one's output is another one's input, and neither the answer.
-        if len(level) > 1:
+        is_step = is_step or kind(one) is not None
+        level = [each for each in _level_below(one, children) if each.span_id not in seen]
+        if not level or (len(level) > 1 and is_step):
             return
+        one = level[0] if len(level) == 1 else _leading(level, spans)
+        seen.add(one.span_id)
+
+
+def _leading_of_several(spans: Sequence[Span], root: Span) -> Span | None:
+    """Of steps side by side, where nothing else says anything, the one with the answer's model."""
+    children = _children(spans)
+    *_, last = _from_the_top(spans, root)
+    level = [each for each in _level_below(last, children) if each is not root]
+    return _leading(level, spans) if len(level) > 1 else None
+
+
+def _level_below(parent: Span, children: Mapping[str | None, list[Span]]) -> list[Span]:
+    """Its chains and agents; else what no convention knows, like the handler of a request."""
+    below = children.get(parent.span_id, [])
+    # A request to a database beside the chain says nothing, and hides nothing.
+    leading = [one for one in below if kind(one) in (CHAIN, AGENT)]
+    return leading or [one for one in below if kind(one) is None]
+
+
+def _leading(level: Sequence[Span], spans: Sequence[Span]) -> Span:
+    """That above the model that answers, else above the last retriever; else the last to end."""
+    ordered, retrieved = sorted(spans, key=_end), _retrieved_ns(spans)
+    models = [span for span in ordered if kind(span) == LLM]
+    searches = [span for span in ordered if kind(span) in (RETRIEVER, RERANKER)]
+    after = [span for span in models if span.ended_ns > retrieved] if retrieved else []
+    by_id, tops = {span.span_id: span for span in spans}, {one.span_id for one in level}
+    for inner in (*after[:1], *searches[-1:], *models[-1:]):
+        seen: set[str] = set()
+        at: Span | None = inner
+        while at is not None and at.span_id not in seen:
+            if at.span_id in tops:
+                return at
+            seen.add(at.span_id)
+            at = by_id.get(at.parent_id or "")
+    return max(level, key=_end)
+
+
+def _children(spans: Iterable[Span]) -> dict[str | None, list[Span]]:
+    found: dict[str | None, list[Span]] = {}
+    for span in spans:
+        found.setdefault(span.parent_id, []).append(span)
+    return found
+
+
+def _descendants(tops: Iterable[str], children: Mapping[str | None, list[Span]]) -> set[str]:
+    """The ids of these spans and of all below them."""
+    found = set(tops)
+    level = sorted(found)
+    while level:
+        level = [c.span_id for name in level for c in children.get(name, ())]
+        level = [name for name in level if name not in found]
+        found.update(level)
+    return found
 
 
 class _Side(NamedTuple):
@@ -300,9 +379,9 @@ class _Side(NamedTuple):
         """What stands there; messages go before values, which may be of any shape."""
         found = span.attributes
         messages = (
-            _structured(found, self.messages),
+            structured(found, self.messages),
             _openinference_messages(found, self.llm_messages),
-            _positions(_structured(found, self.older)),
+            _positions(structured(found, self.older)),
             *_of_events(span, self.messages, self.event),
         )
         values = (_value(found, name) for name in self.values)
@@ -351,7 +430,7 @@ def _text(
     if isinstance(found, list):
         return _text(found[0], names, read, depth + 1) if len(found) == 1 else None
     for name in names:
-        if (inner := _text(_parsed(found.get(name)), names, read, depth + 1)) is not None:
+        if (inner := _text(parsed(found.get(name)), names, read, depth + 1)) is not None:
             return inner
     (only, value), *more = found.items()
     if more or only in names or only in _NO_TEXT:
@@ -364,11 +443,11 @@ def _of_events(span: Span, *names: str) -> Iterator[Any]:
     whole, single = names
     for event in span.events:
         if whole in event.attributes:
-            yield _parsed(event.attributes[whole])
+            yield parsed(event.attributes[whole])
         elif event.name == single:
             for name in ("message", "content"):
                 if name in event.attributes:
-                    yield _parsed(event.attributes[name])
+                    yield parsed(event.attributes[name])
 
 
 def _positions(found: Any) -> Any:
@@ -380,47 +459,33 @@ def _value(found: SpanAttributes, name: str) -> Any:
     """A value; JSON within a text, unless it is said to be plain text."""
     value, kind_of = found.get(name), found.get(f"{name.rpartition('.')[0]}.mime_type")
     is_plain = isinstance(kind_of, str) and kind_of.lower().startswith("text/")
-    return value if is_plain else _parsed(value)
+    return value if is_plain else parsed(value)
 
 
 def _openinference_messages(found: SpanAttributes, prefix: str) -> Any:
-    messages = _structured(found, prefix)
+    messages = structured(found, prefix)
     if not isinstance(messages, list):
         return None
     return [_openinference_message(each) for each in messages]
 
 
 def _openinference_message(found: Any) -> Any:
+    found = _nested(parsed(found))
     message = found.get("message", found) if isinstance(found, dict) else None
     if not isinstance(message, dict) or "content" in message:
         return message
     parts = message.get("contents")
     if not isinstance(parts, list):
         return message
-    inner = [part.get("message_content", part) for part in parts if isinstance(part, dict)]
+    nested = (_nested(part) for part in parts)
+    inner = [part.get("message_content", part) for part in nested if isinstance(part, dict)]
     return {**message, "content": inner}
 
 
-def _structured(found: SpanAttributes, name: str) -> Any:
-    """An attribute that may be a value, JSON in a text, or flattened: ``name.0.role``."""
-    if name in found:
-        return _parsed(found[name])
-    prefix = f"{name}."
-    flat = {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
-    if not flat:
-        return None
-    # Under one name, so that numbers are positions of a list.
-    return unflattened({f"_.{key}": value for key, value in flat.items()}).get("_")
-
-
-def _parsed(found: Any) -> Any:
-    """JSON within a text, where it is one; else the value."""
-    if not isinstance(found, str) or found.lstrip()[:1] not in ("{", "["):
-        return found
-    try:
-        return from_json(found, allow_inf_nan=False)
-    except ValueError:
-        return found
+def _nested(found: Any) -> Any:
+    """An object in a list may have flat names of its own, like ``message.role``."""
+    is_flat = isinstance(found, dict) and any("." in key for key in found)
+    return unflattened(found) if is_flat else found
 
 
 # Passages
@@ -429,51 +494,29 @@ def _parsed(found: Any) -> Any:
 def _passages(spans: Sequence[Span]) -> list[dict[str, Any]]:
     """What the model saw: of the reranker that ended last, or of all retrievers, each once."""
     reranked = [
-        documents
-        for span in sorted(spans, key=lambda one: one.ended_ns)
+        found
+        for span in sorted(spans, key=_end)
         if kind(span) == RERANKER
-        and (documents := _documents(span, "reranker.output_documents")) is not None
+        and (found := _documents(span, "reranker.output_documents")) is not None
     ]
     if reranked:
         return reranked[-1]
-    found: dict[tuple[Any, str], dict[str, Any]] = {}
+    once: dict[Any, dict[str, Any]] = {}
     for span in spans:
         if kind(span) != RETRIEVER:
             continue
-        for name in ("retrieval.documents", "gen_ai.retrieval.documents"):
-            for each in _documents(span, name) or ():
-                found.setdefault((each["id"], each["text"]), each)
-    return list(found.values())
+        names = "retrieval.documents", "gen_ai.retrieval.documents"
+        for each in _documents(span, *names) or ():
+            # Of hidden ones without an id nobody knows whether they are the same.
+            is_known = each["id"] is not None or each["text"] != REDACTED_TEXT
+            once.setdefault((each["id"], each["text"]) if is_known else len(once), each)
+    return list(once.values())
 
 
-def _documents(span: Span, name: str) -> list[dict[str, Any]] | None:
-    """None where the span has none under this name."""
-    found = _structured(span.attributes, name)
-    if found is None:
-        return None
-    if not isinstance(found, list):
-        raise wrong_value(f"retrieved_contexts ({name})", found, "a list of documents")
-    if len(found) > MOST_PASSAGES:
-        raise wrong_value(f"retrieved_contexts ({name})", found, f"at most {MOST_PASSAGES}")
-    return [_document(each) for each in found if isinstance(each, dict | str)]
-
-
-def _document(found: dict[str, Any] | str) -> dict[str, Any]:
-    """As a passage; the conventions of GenAI leave out texts, which are then hidden to us."""
-    if isinstance(found, str):
-        return {"id": None, "text": found}
-    inner = found.get("document", found)
-    if isinstance(inner, str):
-        return {"id": None, "text": inner}
-    inner = inner if isinstance(inner, dict) else {}
-    texts = (inner.get(name) for name in ("content", "text", "page_content", "pageContent"))
-    text = next((each for each in texts if isinstance(each, str)), REDACTED_TEXT)
-    name = inner.get("id")
-    made: dict[str, Any] = {"id": name if isinstance(name, str | int) else None, "text": text}
-    score = inner.get("score")
-    if isinstance(score, int | float) and not isinstance(score, bool):
-        made["score"] = score
-    return made
+def _documents(span: Span, *names: str) -> list[dict[str, Any]] | None:
+    """Those under these names, else its output, where that is documents; None: it has none."""
+    found = [each for name in names if (each := documents(span, name)) is not None]
+    return [one for each in found for one in each] if found else output_documents(span)
 
 
 # Attributes
@@ -486,7 +529,7 @@ def _attributes(spans: Sequence[Span], root: Span) -> dict[str, Any]:
         for key, value in root.attributes.items()
         if not key.startswith(_DEFINED) and key != "metadata"
     }
-    metadata = _parsed(root.attributes.get("metadata"))
+    metadata = parsed(root.attributes.get("metadata"))
     found = own | (metadata if isinstance(metadata, dict) else {})
     named_ones = {
         "model": _model(spans),

@@ -115,6 +115,7 @@ def test_both_encodings_say_the_same_and_can_be_written_again(framework: str) ->
 
 
 DOCUMENTS = [{"document": {"id": "d1", "content": "one", "score": 0.5}}]
+FLAT: Json = {"document.id": "d1", "document.content": "one", "document.score": 0.5}
 MESSAGES = [{"role": "user", "parts": [{"type": "text", "content": "q?"}]}]
 ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
 
@@ -125,6 +126,14 @@ ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
         ({KIND: "RETRIEVER", "retrieval.documents": json.dumps(DOCUMENTS)}, ["one"]),
         ({KIND: "RETRIEVER", "retrieval.documents": DOCUMENTS}, ["one"]),
         ({KIND: "RETRIEVER", "retrieval.documents.0.document.content": "one"}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": [FLAT]}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": json.dumps([FLAT])}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": [json.dumps(FLAT)]}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": ['{"months": 24}']}, ['{"months": 24}']),
+        ({KIND: "RETRIEVER", "retrieval.documents": {"documents": DOCUMENTS}}, ["one"]),
+        ({KIND: "RETRIEVER", "output.value": json.dumps([{"page_content": "one"}])}, ["one"]),
+        ({KIND: "RERANKER", "output.value": json.dumps({"documents": [FLAT]})}, ["one"]),
+        ({KIND: "RETRIEVER", "output.value": "[1, 2]"}, []),
         (
             {
                 "gen_ai.operation.name": "retrieval",
@@ -142,7 +151,22 @@ ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
         ),
         ({KIND: "RETRIEVER"}, []),
     ],
-    ids=["json", "nested", "flat", "genai", "genai without texts", "none"],
+    ids=[
+        "json",
+        "nested",
+        "flat",
+        "listed flat",
+        "json flat",
+        "json in a list",
+        "a passage that is json",
+        "within documents",
+        "output",
+        "output of a reranker",
+        "another output",
+        "genai",
+        "genai without texts",
+        "none",
+    ],
 )
 def test_passages_by_every_convention(retriever: Json, passages: list[str]) -> None:
     """Structured, as JSON in a text, and flattened."""
@@ -191,9 +215,19 @@ def test_what_was_reranked_goes_before_what_was_retrieved() -> None:
             "llm.output_messages.0.message.role": "assistant",
             "llm.output_messages.0.message.content": "a.",
         },
+        {
+            KIND: "LLM",
+            "llm.input_messages": json.dumps([{"message.role": "user", "message.content": "q?"}]),
+            "llm.output_messages": [
+                {
+                    "message.role": "assistant",
+                    "message.contents": [{"message_content.text": "a."}],
+                }
+            ],
+        },
         {KIND: "LLM", "input.value": '{"question": "q?"}', "output.value": '{"answer": "a."}'},
     ],
-    ids=["genai json", "genai structured", "genai older", "openinference", "values"],
+    ids=["genai json", "genai structured", "genai older", "openinference", "listed", "values"],
 )
 def test_question_and_answer_by_every_convention(model: Json) -> None:
     """Below a root of which no convention knows anything: a server's own span."""
@@ -341,12 +375,83 @@ def test_lists_within_objects_within_objects_are_looked_at_once() -> None:
     assert len(looked) == 8
 
 
+def test_hidden_documents_are_counted_each() -> None:
+    """Without ids and texts nobody knows that they are the same."""
+    step = {KIND: "RETRIEVER", "retrieval.documents": [{"document": {"score": 0.5}}] * 3}
+    found = told(made(span(1, 1, None, CHAIN), span(1, 2, 1, step), span(1, 3, 1, _LLM)))
+    assert texts(found) == [REDACTED_TEXT] * 3
+
+
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        (
+            '[{"document": {"content": "one"}}, null]',
+            "retrieved_contexts (retrieval.documents of span 0000000000000002).1: found null, "
+            "expected a text or an object",
+        ),
+        ("[7]", "of span 0000000000000002).0: found a number"),
+        ('{"hits": 1}', "of span 0000000000000002): found dict of 1, expected a list of documents"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_its_span(documents: str, said: str) -> None:
+    """And not left out, as if less had been retrieved."""
+    step = {KIND: "RETRIEVER", "retrieval.documents": documents}
+    spans = [span(1, 1, None, CHAIN), span(1, 2, 1, step), span(1, 3, 1, _LLM)]
+    assert said in refused(made(*spans))
+
+
+def ended(number: int, parent: int | None, end: int, attributes: Json) -> Json:
+    """A made span that ends then."""
+    return span(1, number, parent, attributes, endTimeUnixNano=str(end))
+
+
+def model(asked: str, said: str) -> Json:
+    """A call of one."""
+    return {KIND: "LLM", "input.value": asked, "output.value": said}
+
+
+SEARCH: Json = {KIND: "RETRIEVER", "input.value": "rewritten", "retrieval.documents": DOCUMENTS}
+
+
+def test_question_and_answer_are_of_one_call_of_a_model() -> None:
+    """The first that ends after retrieval: before it a query is rewritten, after it titles are."""
+    root = ended(1, None, 900, {"http.route": "/ask"})
+    rewrites = ended(2, 1, 100, model("Rewrite: q?", "rewritten"))
+    searches, replies = ended(3, 1, 200, SEARCH), ended(4, 1, 300, model("q?", "a."))
+    titles = ended(5, 1, 400, model("Name this talk", "Warranty"))
+    for spans in (
+        [root, searches, replies, titles],
+        [root, rewrites, searches, replies],
+        [root, rewrites, searches, replies, titles],
+    ):
+        found = told(made(*spans))
+        assert (found.user_input, found.response) == ("q?", "a.")
+    silent = ended(4, 1, 300, {KIND: "LLM", "output.value": "a."})
+    assert told(made(root, rewrites, searches, silent)).user_input == "rewritten"
+
+
+@pytest.mark.parametrize("holding", [{KIND: "LLM"}, SEARCH])
+def test_of_chains_side_by_side_one_holds_the_model(holding: Json) -> None:
+    """Below a request a guard stands beside the chain that answers; else the last one to end."""
+    root = ended(1, None, 900, {"http.route": "/ask"})
+    guard = ended(2, 1, 800, {KIND: "CHAIN", "input.value": "ok?", "output.value": "yes"})
+    chain = ended(3, 1, 700, CHAIN)
+    inner = ended(4, 3, 600, holding)
+    model_ = ended(5, 3, 650, _LLM)
+    found = told(made(root, guard, chain, inner, model_))
+    assert (found.user_input, found.response) == ("q?", "a.")
+    beside = ended(5, 1, 650, _LLM)
+    assert told(made(root, guard, chain, beside)).response == "yes"
+
+
 def test_steps_side_by_side_are_not_the_answer() -> None:
     """Of a root that says nothing: the model's word goes before that of any step."""
     root = span(1, 1, None, {KIND: "CHAIN", "input.value": "q?"})
     steps = [span(1, n, 1, {KIND: "CHAIN", "output.value": f"step {n}"}) for n in (2, 3)]
     model = span(1, 4, 3, {**_LLM, "output.value": "a."})
     assert told(made(root, *steps, model)).response == "a."
+    assert told(made(root, *steps, span(1, 4, 3, _LLM))).response == "step 3"
 
 
 def test_an_error_names_the_field_and_what_is_there() -> None:
@@ -354,9 +459,12 @@ def test_an_error_names_the_field_and_what_is_there() -> None:
     secret = {KIND: "CHAIN", "input.value": "the patient's secret"}
     said = refused(made(span(1, 1, None, secret, name="ask"), span(1, 2, 1, _LLM)))
     assert said == (
-        "response: found no output in the root span ask, nor in the spans below; 2 spans, kinds "
-        "there: CHAIN, LLM"
+        "response: found no output in the root span 0000000000000001 (CHAIN), in a chain or agent "
+        "below, nor in a model's span; 2 spans, kinds there: CHAIN, LLM"
     )
+    said = refused(made(span(1, 1, None, {}, name="POST /ask"), span(1, 2, 1, _LLM)))
+    assert "in the root span 0000000000000001 (no kind)" in said
+    assert said.endswith("kinds there: LLM, no kind")
 
 
 def test_the_application_is_the_service_or_the_project() -> None:
