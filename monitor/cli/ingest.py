@@ -12,6 +12,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, sett
 if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.kafka.record import KafkaRecord
+    from monitor.onboarding.proposal import GuessedOf
     from monitor.onboarding.recognition import Recognised
     from monitor.onboarding.trial import TrialRules
 
@@ -88,24 +89,27 @@ def guess(
 
     Exit code 1 when there is no line to begin with.
     """
-    from monitor.onboarding.recognition import recognised
+    from monitor.onboarding.proposal import GuessedOf
+    from monitor.onboarding.recognition import recognised, unpacked
     from monitor.runtime.visible import visible
 
     settings = _settings(config, set_)
-    name, records = _records(settings, file, topic, _MOST_GUESSED, limit)
+    name, taken = _records(settings, file, topic, _MOST_GUESSED, limit)
+    records, unread = unpacked(taken)
     found = recognised(record.value for record in records)
     if found.is_registered and settings.ingest.registry.url is not None:
         found = _decoded(settings, found, records)
-    text, notes = _proposed(settings, found, name)
+    of = GuessedOf(name, None if file is None else str(file))
+    text, notes = _proposed(settings, found, of)
     if text:
         print_report(text.rstrip("\n"))
-    for note in notes:
+    for note in (*unread, *notes):
         typer.echo(visible(note), err=True)
     if not text:
         raise typer.Exit(1)
 
 
-def _proposed(settings: Settings, found: Recognised, name: str) -> tuple[str, list[str]]:
+def _proposed(settings: Settings, found: Recognised, of: GuessedOf) -> tuple[str, list[str]]:
     """A file (empty: none), and what is to be said about it."""
     from monitor.app.inspection import input_rules
     from monitor.onboarding.guess import guessed
@@ -115,21 +119,21 @@ def _proposed(settings: Settings, found: Recognised, name: str) -> tuple[str, li
     notes = [f"{n} of {found.records} records: {what}" for what, n in found.others.most_common()]
     if found.is_native:
         said = f"{found.native} of {found.records} records are in the native format: no mapping"
-        return f"kafka:\n  topics:\n    interactions: {name}\n", [f"{said} is needed", *notes]
+        return f"kafka:\n  topics:\n    interactions: {of.topic}\n", [f"{said} is needed", *notes]
     if found.span_format is not None:
         spans = found.otlp if found.span_format == "otlp_json" else found.protobuf
         said = f"{spans} of {found.records} records are spans (OTLP): no mapping is needed"
-        return span_proposal(found.span_format, name), [said, *notes]
-    if found.is_registered and not found.objects:
+        return span_proposal(found.span_format, of), [said, *notes]
+    if found.is_registered and settings.ingest.registry.url is None:
         said = f"{found.framed} of {found.records} records stand behind the id of a schema"
         mend = "set the address of the registry's API: --set ingest.registry.url=http://…"
         return "", [*notes, f"{said}: {mend}"]
     if not found.objects:
         said = "is empty" if not found.records else "holds no JSON objects"
-        return "", [*notes, f"{name} {said}: there is nothing to map"]
+        return "", [*notes, f"{of.name} {said}: there is nothing to map"]
     guess = guessed(viewed(found.objects))
     registry = settings.ingest.registry.url if found.is_registered else None
-    text = proposal(guess, name, input_rules(settings).redactor.text, registry)
+    text = proposal(guess, of, input_rules(settings).redactor.text, registry)
     if guess.missing:
         notes.append(f"not found: {', '.join(guess.missing)}; fill in these lines")
     return text, notes

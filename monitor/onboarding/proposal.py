@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from monitor.evaluate.rows import STDIN
 from monitor.onboarding.guess import NAMES, REQUIRED, Guess, GuessedPlace
 from monitor.onboarding.trial import quoted
 from monitor.runtime.visible import visible
@@ -32,17 +35,40 @@ _MEANT: Final = {
 Redact = Callable[[str], str]
 
 
-def proposal(guess: Guess, topic: str, redact: Redact, registry: str | None = None) -> str:
+class GuessedOf(NamedTuple):
+    """What the records are of: a topic, or the file of this ``path`` (``-``: standard input)."""
+
+    topic: str
+    path: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As a comment says it."""
+        if self.path is None:
+            return self.topic
+        return "standard input" if self.path == STDIN else visible(Path(self.path).name)
+
+    @property
+    def trial(self) -> str:
+        """The command that shows what becomes of them."""
+        if self.path is None:
+            what = f"--topic {self.topic}"
+        else:
+            what = "FILE" if self.path == STDIN else visible(shlex.quote(self.path))
+        return f"rag-monitor ingest try {what} --config monitor.yaml"
+
+
+def proposal(guess: Guess, of: GuessedOf, redact: Redact, registry: str | None = None) -> str:
     """The file; ``redact`` cleans an example, ``registry`` is where the schemas are, if anywhere.
 
     It is read as it is where nothing is missing.
     """
     lines = [
-        f"# Guessed from {guess.records} records of {topic}. Look at each line, then:",
-        f"#   rag-monitor ingest try --topic {topic} --config monitor.yaml",
+        f"# Guessed from {guess.records} records of {of.name}. Look at each line, then:",
+        f"#   {of.trial}",
         "kafka:",
         "  topics:",
-        f"    interactions: {_scalar(topic)}",
+        f"    interactions: {_scalar(of.topic)}",
         "ingest:",
         *(["  format: json"] if registry is None else _registered(registry)),
         "  mapping:",
@@ -60,11 +86,11 @@ def _registered(url: str) -> list[str]:
     return ["  format: registry", "  registry:", f"    url: {_scalar(url)}"]
 
 
-def span_proposal(span_format: str, topic: str) -> str:
+def span_proposal(span_format: str, of: GuessedOf) -> str:
     """The file of a topic of spans, which need no mapping."""
     return (
-        f"# Look at the traces: rag-monitor ingest try --topic {topic} --config monitor.yaml\n"
-        f"kafka:\n  topics:\n    interactions: {_scalar(topic)}\n"
+        f"# Look at the traces: {of.trial}\n"
+        f"kafka:\n  topics:\n    interactions: {_scalar(of.topic)}\n"
         f"ingest:\n  format: {span_format}\n"
     )
 

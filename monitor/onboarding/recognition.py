@@ -13,6 +13,8 @@ from monitor.ingest.formats import native
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK, looks_like
 from monitor.ingest.formats.otlp import has_protobuf, proto_spans
 from monitor.ingest.formats.registered import schema_id
+from monitor.ingest.formats.rejection import not_unpacked
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Source
 
 _NOWHERE = Source(topic="", partition=0, offset=0)
@@ -50,6 +52,17 @@ class Recognised(NamedTuple):
         if self.otlp > self.records / 2:
             return "otlp_json"
         return "otlp_proto" if self.protobuf > self.records / 2 else None
+
+
+def unpacked(records: Iterable[KafkaRecord]) -> tuple[list[KafkaRecord], list[str]]:
+    """The records that have values, and what is to be said of those that no client unpacks."""
+    found, unread = [], Counter[str]()
+    for record in records:
+        if isinstance(record, Unreadable):
+            unread[str(not_unpacked(record))] += 1
+        else:
+            found.append(record)
+    return found, [f"{count} × {what}" for what, count in unread.items()]
 
 
 def recognised(values: Iterable[bytes | None]) -> Recognised:

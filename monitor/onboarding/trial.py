@@ -13,8 +13,9 @@ from monitor.exporter.scores.releases import RELEASED_BY, versions_of
 from monitor.ingest.event_time import NEWEST, Replaced
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.gathered import NO_TRACES, TraceCounts, gathered
+from monitor.ingest.formats.rejection import not_unpacked
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.onboarding.languages import language
 from monitor.records import Interaction, Source
@@ -80,6 +81,9 @@ def all_tried(
 def tried(record: KafkaRecord, rules: TrialRules, now_ms: int) -> Tried:
     """One record, read as the scorer reads it; ``now_ms`` is the broker's time, epoch ms."""
     here = Tried(record.topic, record.partition, record.offset)
+    if isinstance(record, Unreadable):
+        unread = not_unpacked(record)
+        return here._replace(error=str(unread), cause=unread.cause)
     if record.value is None:
         return here._replace(error="it has no value (a tombstone)", cause="tombstone")
     rules.redacted.clear()

@@ -23,8 +23,8 @@ from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.rejection import not_unpacked
 from monitor.ingest.formats.traces import answers, interaction
-from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
 from monitor.sampling.blocks import BlockSpan
@@ -37,14 +37,6 @@ from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.telemetry import ScorerTelemetry
-
-#: What is left unread on purpose, by the error that stands for it.
-_BOUNDS = {
-    "BatchTooLarge": f"a batch of more than kafka.max_read_bytes, or than {MOST_RECORDS} records",
-    "RecordTooLarge": "a record of more than ingest.max_record_bytes",
-    "TooManyHeaders": f"a record with more than {MOST_HEADERS} headers",
-}
-
 
 #: Of a rate: from it on most records hold a trace that is taken.
 _WORTH_ASKING = 0.5
@@ -185,7 +177,7 @@ class Intake:
         of its application; rules come last. Raises ``MessageRejected`` for what cannot be read.
         """
         if isinstance(record, Unreadable):
-            raise _unreadable(record)
+            raise not_unpacked(record)
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
@@ -349,17 +341,3 @@ def _by_share(
         same = list(group)
         first, last = same[0].first, same[-1].last
         yield share, [one for one in records if first <= one.offset <= last]
-
-
-def _unreadable(record: Unreadable) -> MessageRejected:
-    what, stays = "record", "it stays on its topic"
-    if record.last_offset > record.offset:
-        what = f"{record.records} records, offsets {record.offset} to {record.last_offset}"
-        stays = "they stay on their topic"
-    bound = _BOUNDS.get(record.error)
-    why = f"the client does not unpack {bound}" if bound else "the client cannot unpack it"
-    return MessageRejected(
-        f"{what}: {why} ({record.error}); {stays}",
-        stage="decode",
-        cause=Reason.UNREADABLE,
-    )

@@ -14,7 +14,7 @@ from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.formats.traces import answers, by_trace, root_of
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records.base import Headers
 
 #: Spans that are held at most: then those traces that have a root are taken as they are.
@@ -98,7 +98,7 @@ class Gathering:
     def add(self, record: KafkaRecord) -> list[KafkaRecord]:
         """What is known to be an interaction now; one that cannot be read comes back as it is."""
         log_format = self.formats.spans_of(record.topic)
-        if log_format is None or record.value is None:
+        if log_format is None or record.value is None or isinstance(record, Unreadable):
             return [record]
         try:
             spans = log_format.spans(record.value)

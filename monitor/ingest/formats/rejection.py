@@ -15,6 +15,9 @@ from pydantic import ValidationError
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.first_bytes import looks_like
+from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
+from monitor.kafka.record import Unreadable
+from monitor.records import Reason
 
 LARGEST_INTEGER = 2**63
 UNKNOWN = "an unknown field"
@@ -24,6 +27,12 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]{0,39}", re.ASCII)
 #: A telephone number, an account, an id: no name of a field.
 _NUMBER = re.compile(r"[0-9]{5}")
 _INTERACTION = "a JSON object in UTF-8"
+#: What is left unread on purpose, by the error that stands for it.
+_BOUNDS = {
+    "BatchTooLarge": f"a batch of more than kafka.max_read_bytes, or than {MOST_RECORDS} records",
+    "RecordTooLarge": "a record of more than ingest.max_record_bytes",
+    "TooManyHeaders": f"a record with more than {MOST_HEADERS} headers",
+}
 
 
 def named(key: str) -> str:
@@ -87,6 +96,19 @@ def not_an_object(found: Any) -> MessageRejected:
     """The error of JSON that is something else than one object."""
     said = f"record: {_not_an_object(found)}"
     return MessageRejected(said, stage="decode", cause="not_an_object")
+
+
+def not_unpacked(record: Unreadable) -> MessageRejected:
+    """The error of what no client unpacks, or ours leaves unread on purpose."""
+    what, stays = "record", "it stays on its topic"
+    if record.last_offset > record.offset:
+        what = f"{record.records} records, offsets {record.offset} to {record.last_offset}"
+        stays = "they stay on their topic"
+    bound = _BOUNDS.get(record.error)
+    why = f"the client does not unpack {bound}" if bound else "the client cannot unpack it"
+    return MessageRejected(
+        f"{what}: {why} ({record.error}); {stays}", stage="decode", cause=Reason.UNREADABLE
+    )
 
 
 def _not_json(message: str, value: bytes) -> str:

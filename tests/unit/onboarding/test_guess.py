@@ -11,15 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.app.formats import topic_formats
+from monitor.cli.ingest import _proposed
 from monitor.config import load
 from monitor.errors import ConfigurationError
+from monitor.kafka.record import Unreadable
 from monitor.onboarding.guess import Guess, guessed
-from monitor.onboarding.proposal import proposal
-from monitor.onboarding.recognition import recognised
+from monitor.onboarding.proposal import GuessedOf, proposal
+from monitor.onboarding.recognition import recognised, unpacked
 from monitor.onboarding.shapes import viewed
 from monitor.records import Source
 from tests.stages import otlp_spans
 from tests.stages.log_shapes import NOON_MS, SHAPES, LogShape
+from tests.stages.loop import Record
 from tests.stages.records import JSON_VALUES
 
 SOURCE = Source(topic="logs", partition=0, offset=0)
@@ -41,7 +44,7 @@ def guess_of(*records: dict[str, Any]) -> Guess:
 def written(guess: Guess, tmp_path: Path) -> Path:
     """The proposal as a file."""
     file = tmp_path / "monitor.yaml"
-    file.write_text(proposal(guess, "logs", lambda text: text), encoding="utf-8")
+    file.write_text(proposal(guess, GuessedOf("logs"), lambda text: text), encoding="utf-8")
     return file
 
 
@@ -95,14 +98,16 @@ def test_what_some_records_lack_is_marked() -> None:
     """With the number of those that have it."""
     with_one = {"question": "q", "answer": "a", "docs": ["d"], "ground_truth": "r"}
     without = {"question": "q", "answer": "a", "docs": ["d"]}
-    text = proposal(guess_of(with_one, without, without), "logs", lambda text: text)
+    text = proposal(guess_of(with_one, without, without), GuessedOf("logs"), lambda text: text)
     assert "reference?: ground_truth" in text
     assert 'in 1 of 3, like "r"' in text
 
 
 def test_examples_are_redacted() -> None:
     """They are printed, and pasted where they should not be."""
-    text = proposal(guess_of({"question": "me@x.org", "answer": "a"}), "logs", lambda _: "<HIDDEN>")
+    text = proposal(
+        guess_of({"question": "me@x.org", "answer": "a"}), GuessedOf("logs"), lambda _: "<HIDDEN>"
+    )
     assert "me@x.org" not in text
     assert "<HIDDEN>" in text
 
@@ -113,7 +118,7 @@ def test_any_records_have_a_guess(records: list[dict[str, Any]]) -> None:
     import yaml
 
     found = guess_of(*records) if records else guessed(viewed([]))
-    text = proposal(found, "logs", lambda text: text)
+    text = proposal(found, GuessedOf("logs"), lambda text: text)
     assert set(yaml.safe_load(text)["ingest"]) == {"format", "mapping"}
 
 
@@ -173,3 +178,42 @@ def test_an_id_that_records_share_is_none_of_an_interaction() -> None:
     guess = guess_of(*records)
     assert guess.fields["interaction_id"].expression == "event_id"
     assert guess.fields["deployment"].expression == "build"
+
+
+def test_what_no_client_unpacks_is_said_and_not_guessed_from() -> None:
+    """Its value is not known: it is not an empty one."""
+    large = Unreadable("logs", 0, 7, 0, "RecordTooLarge")
+    read = Record(8, value=b"{}")
+    records, said = unpacked([large, read, large])
+    assert records == [read]
+    assert said == [
+        "2 × record: the client does not unpack a record of more than ingest.max_record_bytes "
+        "(RecordTooLarge); it stays on its topic"
+    ]
+
+
+def test_where_most_stand_behind_a_schema_the_registry_is_asked_for() -> None:
+    """One stray record in JSON does not make a topic of it."""
+    found = recognised([b"\x00\x00\x00\x00\x07\x02abc"] * 9 + [b'{"question": "q"}'])
+    text, notes = _proposed(load({}), found, GuessedOf("logs"))
+    assert text == ""
+    assert "9 of 10 records stand behind the id of a schema" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "command"),
+    [
+        ("a b/log.jsonl", "log.jsonl", "ingest try 'a b/log.jsonl' --config"),
+        ("-", "standard input", "ingest try FILE --config"),
+        (None, "logs", "ingest try --topic logs --config"),
+    ],
+)
+def test_the_proposal_says_what_it_was_guessed_from(
+    path: str | None, name: str, command: str
+) -> None:
+    """A file or a topic, and how what becomes of it is seen."""
+    of = GuessedOf("logs", path)
+    text = proposal(guess_of({"question": "q", "answer": "a"}), of, lambda text: text)
+    assert text.startswith(f"# Guessed from 1 records of {name}. Look")
+    assert command in text.splitlines()[1]
+    assert "    interactions: logs\n" in text

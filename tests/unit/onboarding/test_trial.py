@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
-from monitor.ingest.formats.by_topic import NATIVE
+from monitor.ingest.formats import native
+from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats
+from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.ingest.redaction.redactor import RedactionRules, Redactor
+from monitor.kafka.record import Unreadable
 from monitor.onboarding.languages import language
 from monitor.onboarding.trial import (
     TrialRules,
     TrialSummary,
     Tried,
+    all_tried,
     as_json,
     lines,
     summary_lines,
@@ -90,6 +94,15 @@ def test_what_cannot_be_read_is_said_with_its_path() -> None:
     assert lines(3, found)[1].strip().startswith("response, retrieved_contexts: found nothing")
     assert one(None).cause == "tombstone"
     assert as_json(found)["error"] == found.error
+
+
+@pytest.mark.parametrize("log_format", [native, *SPAN_FORMATS.values()])
+def test_what_no_client_unpacks_is_said_in_every_format(log_format: LogFormat) -> None:
+    """As the scorer's dead letter says it: nobody knows whether it is empty, or holds spans."""
+    large = Unreadable("t", 0, 7, NOON_MS, "RecordTooLarge")
+    (found,), _ = all_tried([large], rules()._replace(formats=TopicFormats(log_format)), NOON_MS)
+    assert found.cause == "unreadable_record"
+    assert "more than ingest.max_record_bytes" in str(found.error)
 
 
 def test_metrics_follow_from_what_there_is() -> None:
