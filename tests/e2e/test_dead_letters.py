@@ -104,6 +104,7 @@ async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
         assert said.pop("x-error.version")
         assert said.pop("x-error.first_failed_at").endswith("+00:00")
         assert said == {
+            "x-error.schema": "rag.dead-letter/1",
             "x-error.topic": inputs,
             "x-error.partition": "1",
             "x-error.offset": str(offset),

@@ -183,7 +183,7 @@ def test_a_judge_upgrade_in_an_incident_leaves_a_ticket(stage: Stage) -> None:
         },
         "The alarm is open (rag_drift_alarm is 1), and this judge has scored "
         "nothing for long: it was replaced, traffic has ended, or the application is gone. A judge "
-        "that took its place in a bad time has learned that as normal (rag-monitor baseline show). "
+        "that takes its place learns what is there as normal, which is a ticket of its own. "
         "It ends a day later. "
         "Last: unknown; judge llm@3f2a91.",
         {"cause": "stale"},
