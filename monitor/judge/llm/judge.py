@@ -30,6 +30,7 @@ from monitor.judge.llm.abilities import (
 from monitor.judge.llm.library import (
     attempts,
     close_connections,
+    completion,
     count_tokens,
     list_price,
     litellm,
@@ -372,7 +373,7 @@ class LlmClient:
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await litellm().acompletion(**arguments, logger_fn=heard)
+                response = await completion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := heard.answer())
             if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():

@@ -16,8 +16,9 @@ import importlib
 import importlib.util
 import os
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +35,9 @@ _ENVIRONMENT: Final = {
     # Its native client follows redirects as it likes, and nobody here can tell it not to.
     "LITELLM_RUST": "False",
 }
+
+#: Whether the call under way is ours: callbacks of those who use the library beside us see theirs.
+_IS_OURS: Final[ContextVar[bool]] = ContextVar("is_ours", default=False)
 
 
 def require_llm() -> None:
@@ -71,6 +75,7 @@ def litellm() -> Any:
 
     hush()
     _follow_no_redirects()
+    _log_no_calls_of_ours()
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     litellm.telemetry = False
@@ -98,6 +103,33 @@ def _follow_no_redirects() -> None:
                 raise requests.HTTPError("a redirect", response=answer)
 
         setattr(requests.Session, "get_redirect_target", refused)  # noqa: B010
+
+
+async def completion(**arguments: Any) -> Any:
+    """One call of the library, of which it tells no callback."""
+    token = _IS_OURS.set(True)
+    try:
+        return await litellm().acompletion(**arguments)
+    finally:
+        _IS_OURS.reset(token)
+
+
+def _log_no_calls_of_ours() -> None:
+    """There is one worker a process for what callbacks are told, and it lives in one event loop.
+
+    Calls from loops in several threads would take it from each other: it prints a traceback each.
+    """
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER as worker
+
+    enqueue = worker.ensure_initialized_and_enqueue
+
+    def of_others(async_coroutine: Coroutine[Any, Any, Any]) -> None:
+        if _IS_OURS.get():
+            async_coroutine.close()
+        else:
+            enqueue(async_coroutine)
+
+    setattr(worker, "ensure_initialized_and_enqueue", of_others)  # noqa: B010
 
 
 async def close_connections() -> None:
