@@ -15,7 +15,7 @@ from monitor.api.arguments import known_arguments, meant
 from monitor.api.classes import METRIC_CLASSES, class_name
 from monitor.api.columns import FIELDS, Column, RowColumns
 from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
-from monitor.api.metric import CatalogueMetric, judge_failed
+from monitor.api.metric import CatalogueMetric, require_judgement
 from monitor.api.problems import InputRejected
 from monitor.api.running import waited_for
 from monitor.api.samples import ScorableTurn, rows_of, turn_of
@@ -24,7 +24,7 @@ from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.evaluate.noise import noise_passages
 from monitor.evaluate.summary import Summary, progress_line
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records import Outcome, Passage, ScoreRecord
+from monitor.records import Passage, ScoreRecord
 
 #: What ``metrics`` takes: objects, classes, or names of the catalogue.
 AnyMetric = CatalogueMetric | type[CatalogueMetric] | str
@@ -179,10 +179,12 @@ async def judged_rows(
 
     async def work() -> None:
         for number, turn in rows:
-            record = found[number] = await judge.record(turn)
-            summary.add(record)
-            if raises and record.outcome in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
-                raise judge_failed(record)
+            judged = await judge.judged(turn)
+            found[number] = judged.record
+            summary.ended(judged.ending)
+            summary.add(judged.record)
+            if raises:
+                require_judgement(judged)
 
     try:
         async with asyncio.TaskGroup() as group:

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from monitor.api.samples import ScorableTurn
@@ -29,6 +29,7 @@ from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
+from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 RelevanceBy = Literal["reference", "labels"]
@@ -97,13 +98,20 @@ def _require_judge(given: object) -> None:
         )
 
 
+class JudgedTurn(NamedTuple):
+    """The record of a turn, and how its judging ended."""
+
+    record: ScoreRecord
+    ending: JudgingResult
+
+
 class ReadyJudge:
     """A judge of one event loop, with its limits and the redaction of the settings."""
 
     def __init__(self, policies: Policies, redactor: Redactor) -> None:
         self._policies, self._redactor = policies, redactor
 
-    async def record(self, turn: ScorableTurn) -> ScoreRecord:
+    async def judged(self, turn: ScorableTurn) -> JudgedTurn:
         """All verdicts and all metrics of a turn, whatever became of it."""
         interaction = self._redactor.interaction(turn.interaction)
         found = self._policies.policy(interaction)
@@ -113,7 +121,8 @@ class ReadyJudge:
         if ending is None:
             ending = await JudgeRun(judgeable, policy, time.time).result()
         now, segment_by = datetime.now(UTC), policy.segment_by
-        return score_records.build(interaction, ending, rate=1.0, segment_by=segment_by, now=now)
+        record = score_records.build(interaction, ending, rate=1.0, segment_by=segment_by, now=now)
+        return JudgedTurn(record, ending)
 
 
 class LoopJudges:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from monitor.api.arguments import known_arguments
-from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
+from monitor.api.judges import AnyJudge, JudgeChoice, JudgedTurn, RelevanceBy, ready
 from monitor.api.problems import InputRejected
 from monitor.api.results import MetricResult
 from monitor.api.running import waited_for
 from monitor.api.samples import AnyPassage, ScorableTurn, SingleTurnSample, rows_of, turn_of
 from monitor.errors import JudgeFailed
+from monitor.judge.provider.remedies import failure_said
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord
 
@@ -118,9 +119,7 @@ class CatalogueMetric:
     single_turn_score = waited_for(single_turn_ascore)
 
     def result(self, record: ScoreRecord) -> MetricResult:
-        """What this metric says of a judged row; raises ``JudgeFailed`` where none was judged."""
-        if record.outcome in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
-            raise judge_failed(record)
+        """What this metric says of a judged row."""
         return MetricResult(self.scored, record)
 
     def warn(self, turns: Sequence[ScorableTurn]) -> None:
@@ -140,7 +139,9 @@ class CatalogueMetric:
         choice = self.choice()
         choice.warn()
         self.warn([turn])
-        return self.result(await (await ready(choice)).record(turn))
+        judged = await (await ready(choice)).judged(turn)
+        require_judgement(judged)
+        return self.result(judged.record)
 
     def __repr__(self) -> str:
         """The class and what it scores."""
@@ -182,11 +183,15 @@ class NoiseSensitivity(CatalogueMetric):
         return f"noise_sensitivity_{self.mode}"
 
 
-def judge_failed(record: ScoreRecord) -> JudgeFailed:
-    """The error of a row without a judgement."""
-    reason = str(record.reason)
-    return JudgeFailed(
-        f"{record.judge.label} ({record.judge.model}) gave no judgement: {reason}",
+def require_judgement(judged: JudgedTurn) -> None:
+    """Raises ``JudgeFailed``, which says what to do, of a row without a judgement."""
+    record = judged.record
+    if record.outcome not in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
+        return
+    reason, judge = str(record.reason), record.judge
+    said = failure_said(reason, judge.model, judged.ending.found)
+    raise JudgeFailed(
+        f"{judge.label} ({judge.model}) gave no judgement: {said}",
         reason=reason,
         usage=record.usage,
     )

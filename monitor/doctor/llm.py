@@ -11,6 +11,7 @@ from monitor.judge.canaries import Canary
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
+from monitor.judge.provider.remedies import REMEDIES, remedy
 from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction, Passage, Source, Usage
 
@@ -44,45 +45,6 @@ KNOWN_PAIRS = Canary.of(
 )
 #: Fewer right ones are no judgement: a guesser has as many or more once in nine times.
 LEAST_RIGHT = 5
-#: Reason of a failed judgement → what it means, and what to do.
-_REFUSALS = {
-    "auth": (
-        "the provider refuses this key",
-        "check judge.api_key, or the provider's own variable, and the rights of the account",
-    ),
-    "rate_limited": (
-        "the provider takes no more requests now",
-        "wait, or ask the provider for a higher limit",
-    ),
-    "timeout": (
-        "no answer in time",
-        "check judge.api_base, and judge.attempt_timeout_s for a slow model",
-    ),
-    "connection": (
-        "the provider cannot be reached",
-        "check judge.api_base, and that this machine may connect to it",
-    ),
-    "rejected": (
-        "the provider refuses the request",
-        "check judge.model and judge.api_base",
-    ),
-    "server_error": (
-        "the provider has an error",
-        "wait, and see its status page or its log",
-    ),
-    "malformed_reply": (
-        "the model does not keep to the JSON format",
-        "take a stronger model, or set judge.structured to a form that its provider supports",
-    ),
-    "verifier": (
-        "judge.verifier does not give a probability for each pair",
-        "call the function with one pair, as the page verifier shows",
-    ),
-    "output_limit": (
-        "the reply is cut at the output limit",
-        "take a model that answers only the question",
-    ),
-}
 
 
 async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLine]:
@@ -103,7 +65,7 @@ async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLi
     except JudgeFailed as error:
         return [_failed(target, error, in_words(cost_meter.refused, cost_meter.usage.calls))]
     except TimeoutError:
-        mend = _REFUSALS["timeout"][1]
+        mend = REMEDIES["timeout"].mend
         return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
     took_s = loop.time() - began
     if isinstance(judge, VerifierJudge):
@@ -146,8 +108,7 @@ async def _judges(
 
 def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:
     """The note holds status, code and ids; neither a key nor a text can stand in it."""
-    otherwise = (error.reason, "see the provider's documentation of this error")
-    what, mend = _REFUSALS.get(error.reason, otherwise)
+    what, mend = remedy(error.reason)
     # Class names of the client's own errors say nothing to who reads this.
     note = "" if error.reason in ("connection", "timeout") else f" ({error})"
     note += f"; {refused}" if refused else ""

@@ -205,6 +205,7 @@ class _BegunRuns:
         )
 
         def finished(ending: JudgingResult) -> ScoreRecord:
+            self._summary.ended(ending)
             now = datetime.fromtimestamp(self._clock(), UTC)
             return made(ending, now=now).model_copy(update={"run": mark})
 

@@ -11,8 +11,10 @@ from typing import Final
 from monitor.evaluate.column import ColumnStatistics, described
 from monitor.evaluate.thresholds import RowThresholds
 from monitor.ingest.event_time import Replaced
+from monitor.judge.provider.remedies import failure_said
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord, Usage
+from monitor.scorer.score_records import JudgingResult
 from monitor.stats.estimate import estimate
 from monitor.stats.sums import ZERO, Sums, as_worse, terms
 
@@ -58,7 +60,8 @@ class Summary:
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
-    hold. ``thresholds`` are those of single rows; None: not held.
+    hold. ``causes`` says of each reason of a failure what to do. ``thresholds`` are those of
+    single rows; None: not held.
     """
 
     records: int = 0
@@ -69,6 +72,7 @@ class Summary:
     answered: int = 0
     stopped_before: int | None = None
     failed: Counter[str] = field(default_factory=Counter)
+    causes: dict[str, str] = field(default_factory=dict)
     replaced: Counter[Replaced] = field(default_factory=Counter)
     one_texts: int = 0
     unused_labels: int = 0
@@ -91,6 +95,12 @@ class Summary:
         self._score(record)
         if self.thresholds is not None:
             self.thresholds.add(record)
+
+    def ended(self, ending: JudgingResult) -> None:
+        """How one ended, before it is a record: that does not hold the cause of a failure."""
+        if ending.outcome is Outcome.JUDGE_FAILED and ending.reason:
+            said = failure_said(ending.reason, ending.judge.model, ending.found)
+            self.causes[ending.reason] = said
 
     def groups(self) -> MetricGroups:
         """The metrics by application and judge, in order.
@@ -136,7 +146,8 @@ class Summary:
         if self.answered or not self.failed:
             return None
         reason, times = self.failed.most_common(1)[0]
-        return f"the judge answers nothing: {times} of {self.failed.total()} times {reason}"
+        said = self.causes.get(reason, reason)
+        return f"the judge answers nothing: {times} of {self.failed.total()} times {said}"
 
 
 def _add(found: MetricSums, value_as_worse: float | None) -> None:

@@ -216,9 +216,10 @@ async def judged(
     except TooLarge as error:
         return _too_large(interaction, policy, judgeable.known, cost_meter, str(error))
     except JudgeFailed as error:
-        return _failed(
+        failed = _failed(
             interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
         )
+        return failed._replace(found=str(error))
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
     scores = _chosen({**score_all(judgement), **judgeable.known}, policy.metrics)
     is_scored = any(isinstance(scores[name], float) for name in _compared(scores))

@@ -37,7 +37,7 @@ class JudgingResult(NamedTuple):
     """How a pick ended; ``scores`` is empty unless it was judged.
 
     ``asked`` is all that the models were asked about it, tries that failed among them; its
-    tokens are estimated.
+    tokens are estimated. ``found`` is what a failed judgement has said, in short.
     """
 
     outcome: Outcome
@@ -48,6 +48,7 @@ class JudgingResult(NamedTuple):
     scores: dict[str, float | Unscored]
     timings: dict[str, float]
     asked: Usage = NO_USAGE
+    found: str | None = None
 
 
 def build(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
@@ -46,6 +46,10 @@ class ProviderAnswer(NamedTuple):
 
 
 NO_ANSWER = ProviderAnswer()
+#: The note where the client does not know whom to ask.
+NO_PROVIDER = "no provider is known"
+#: The note where the client has no key.
+NO_KEY = "no API key is set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,15 @@ def explain(
             action = Action.STOP if any(map(_no_such_name, chain)) else Action.RETRY
             return Fault("connection", f"no connection ({_names(chain)})", action)
         if any(_NO_KEY.search(str(cause)) for cause in chain):
-            return Fault("auth", "no API key is set", Action.STOP)
+            return Fault("auth", NO_KEY, Action.STOP)
         status = getattr(error, "status_code", None)
         if _unreadable(chain) or (status in (None, 200) and hasattr(error, "status_code")):
             return None
         if status is None:
             return Fault("rejected", _names(chain))
-    return _refused(status, chain, now)
+    fault = _refused(status, chain, now)
+    unknown = any("llm provider not provided" in str(cause).lower() for cause in chain)
+    return replace(fault, note=NO_PROVIDER) if unknown else fault
 
 
 def fault_in(answer: ProviderAnswer, now: datetime) -> Fault | None:

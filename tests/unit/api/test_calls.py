@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from monitor.records import Claims, Interaction, Judgement
 from monitor.runtime.threads import IDLE_S
 from rag_monitor import (
     ConfigurationError,
+    DependencyRefused,
     Faithfulness,
     InputRejected,
     JudgeFailed,
@@ -191,6 +193,23 @@ async def test_a_judge_that_fails_is_an_error() -> None:
             JudgeFailed, match=r"llm@.* \(judge-sim-1\) gave no judgement: malformed"
         ):
             await scorer.ascore(**FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("openai/gpt-4o-mini", "auth: no API key is set: set OPENAI_API_KEY or judge.api_key"),
+        ("gpt-4o-mni", "rejected: no provider is known for 'gpt-4o-mni': expected a litellm name"),
+    ],
+)
+def test_a_failure_says_what_to_do(model: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is missing, and a model that is misspelt: from a score and from many rows."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(JudgeFailed, match=re.escape(f"gave no judgement: {said}")):
+        Faithfulness(llm=model).score(**FIELDS)
+    times = "the judge answers nothing: 1 of 1 times "
+    with pytest.raises(DependencyRefused, match=re.escape(times + said)):
+        rag_monitor.evaluate([FIELDS], ["faithfulness"], llm=model, show_progress=False)
 
 
 def test_the_explanation_has_the_words_of_show() -> None:
