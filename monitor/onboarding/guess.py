@@ -53,6 +53,16 @@ _PASSAGE: Final = {
 _ALL: Final = {name: tuple(words.split()) for name, words in (NAMES | _PASSAGE).items()}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST_ID, _LONGEST_NAME = 200, 100
+#: Names that say nothing of what stands there: the one around them does.
+_GENERIC: Final = frozenset({"text", "content", "value"})
+#: What steps are called whose words are for the next step, and nobody's answer.
+_BETWEEN: Final = (
+    *("rewrit", "condens", "reformulat", "expan", "search", "retriev", "rerank", "embed", "rout"),
+    *("classif", "guard", "plan", "title"),
+)
+_STEP: Final = re.compile(r"\[\?\w+=='([^']*)'\]")
+#: An id tells records apart: some may be logged twice, not many.
+_LEAST_DISTINCT: Final = 0.9
 
 
 class GuessedPlace(NamedTuple):
@@ -67,7 +77,8 @@ class GuessedPlace(NamedTuple):
 class Guess:
     """A mapping by field; ``within``: of passages that are objects. ``records`` were looked at.
 
-    ``needs_zone``: times have no offset.
+    ``needs_zone``: times have no offset. ``repeated`` is a place with a name of an id, of which
+    so many values are distinct that it is none.
     """
 
     records: int
@@ -76,6 +87,7 @@ class Guess:
     fields: dict[str, GuessedPlace] = field(default_factory=dict)
     within: dict[str, GuessedPlace] = field(default_factory=dict)
     needs_zone: bool = False
+    repeated: GuessedPlace | None = None
 
     @property
     def missing(self) -> list[str]:
@@ -119,14 +131,30 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
         fitting = [value for value in place.values if fits(value)]
         share = len(fitting) / guess.records
         if name == "interaction_id":  # what many records have in common names something else
-            share *= len(set(fitting)) / len(fitting)
-        score = weight * share - 0.02 * len(place.names) - 0.1 * ("[?" in place.expression)
+            distinct = len(set(fitting))
+            share *= distinct / len(fitting)
+            if distinct < _LEAST_DISTINCT * len(fitting):
+                guess.repeated = guess.repeated or GuessedPlace(
+                    place.expression, distinct, fitting[0]
+                )
+                continue
+        score = weight * share - 0.02 * len(place.names) - _of_step(name, place.expression)
         if score > best_score:
             best, best_score = place, score
     if best is not None:
         chosen = [value for value in best.values if _FITS[name](value)]
         guess.fields[name] = GuessedPlace(best.expression, len(chosen), chosen[0])
         taken.add(best.expression)
+
+
+def _of_step(field_name: str, expression: str) -> float:
+    """What a place within one step loses; the answer is none of a step that only leads to it."""
+    step = _STEP.search(expression)
+    if step is None:
+        return 0.0
+    words = re.split(r"[\W_]+", _snake(step[1]))
+    is_between = any(word.startswith(_BETWEEN) for word in words)
+    return 0.4 if is_between and field_name == "response" else 0.1
 
 
 def _is_within(expression: str, around: str) -> bool:
@@ -144,6 +172,11 @@ def _named(field_name: str, names: Sequence[str]) -> float:
         return _weight(field_name, both)
     if any(both in _ALL[other] for other in NAMES):
         return 0.0
+    if field_name in NAMES and _snake(names[-1]) in _GENERIC:
+        around = _weight(field_name, names[-2])
+        # The text of an answer is no question.
+        is_others = not around and any(_snake(names[-2]) in _ALL[other] for other in REQUIRED)
+        return 0.0 if is_others else max(own, 0.9 * around)
     if own:
         return own
     # Like output.answer_text, where the last name is nobody's; or a step that is called retrieval.
@@ -163,10 +196,10 @@ def _weight(field_name: str, name: str) -> float:
 def _snake(name: str) -> str:
     """Small, with underscores between words.
 
-    >>> _snake("promptVersion"), _snake("_id"), _snake("App-Version")
-    ('prompt_version', 'id', 'app_version')
+    >>> _snake("promptVersion"), _snake("_id"), _snake("App-Version"), _snake("@timestamp")
+    ('prompt_version', 'id', 'app_version', 'timestamp')
     """
-    return _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_").strip("_")
+    return _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_").strip("_@")
 
 
 def _within(view: LogView, expression: str) -> dict[str, GuessedPlace]:

@@ -19,6 +19,8 @@ from monitor.runtime.visible import visible
 
 #: Columns before the examples, and characters of one.
 _WIDTH, _EXAMPLE = 58, 40
+#: Without them there is nothing to judge: they are never marked as what may be absent.
+_NEEDED: Final = ("user_input", "response")
 #: What YAML reads as a text without quotes.
 _BARE = re.compile(r"[A-Za-z_][\w.\[\]-]*", re.ASCII)
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -109,9 +111,29 @@ def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
         if name in REQUIRED:
             return [_commented(f"    {name}:", f"NOT FOUND, fill in: {_MEANT[name]}")]
         if name in _MEANT:
-            return [_commented(f"    # {name}:", f"not found; {_MEANT[name]}")]
+            why = f"not found; {_MEANT[name]}"
+            if name == "interaction_id" and guess.repeated is not None:
+                of, distinct = guess.repeated.expression, guess.repeated.found
+                why = f"{of} is none, its values repeat ({distinct} distinct); {_MEANT[name]}"
+            return [_commented(f"    # {name}:", visible(why))]
         return []
-    key = name if choice.found == guess.records else f"{name}?"
+    lacking = guess.records - choice.found
+    key = f"{name}?" if lacking and name not in _NEEDED else name
+    return [*_noted(name, lacking), *_written(name, key, guess, redact)]
+
+
+def _noted(name: str, lacking: int) -> Iterator[str]:
+    """What it means that some records lack a field."""
+    if lacking and name in _NEEDED:
+        yield f"    # {lacking} records have no such field: they would be dead letters. Are they"
+        yield "    # interactions? Records of another kind belong on a topic of their own."
+    elif lacking and name == "retrieved_contexts":
+        yield f"    # {lacking} records have no such field: with the ? they count as nothing"
+        yield "    # retrieved, and so does every record if the field is moved one day."
+
+
+def _written(name: str, key: str, guess: Guess, redact: Redact) -> list[str]:
+    choice = guess.fields[name]
     if name == "retrieved_contexts" and guess.within:
         first = f"    {key}:"
         from_line = f"      from: {_scalar(choice.expression)}"

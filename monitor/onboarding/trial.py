@@ -128,6 +128,7 @@ class TrialSummary:
     with_passages: int = 0
     with_reference: int = 0
     sampled: int = 0
+    ids: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     replaced: Counter[str] = field(default_factory=Counter)
@@ -146,6 +147,7 @@ class TrialSummary:
         self.with_passages += bool(found.retrieved_contexts)
         self.with_reference += found.kind == "with_reference"
         self.sampled += one.not_sampled is None
+        self.ids[found.interaction_id] += 1
         self.redacted.update(one.redacted)
         if one.replaced:
             self.replaced[one.replaced] += 1
@@ -154,6 +156,11 @@ class TrialSummary:
         texts = {"user_input": len(found.user_input), "response": len(found.response)}
         for name, size in (texts | {"retrieved_contexts": passages}).items():
             self.sizes.setdefault(name, []).append(size)
+
+    @property
+    def sharing_ids(self) -> int:
+        """How many have the id of another one."""
+        return sum(count for count in self.ids.values() if count > 1)
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -165,6 +172,7 @@ class TrialSummary:
             "with_passages": self.with_passages,
             "with_reference": self.with_reference,
             "would_be_sampled": self.sampled,
+            "sharing_ids": self.sharing_ids,
             "errors": dict(self.errors.most_common()),
             "redacted": dict(self.redacted),
             "timestamp_replaced": dict(self.replaced),
@@ -281,6 +289,11 @@ def summary_lines(summary: TrialSummary) -> list[str]:
         f"{read} of {n} {what} are interactions, {summary.with_passages} of them with passages, "
         f"{summary.with_reference} with a reference; {summary.sampled} would be judged",
     ]
+    if summary.sharing_ids:
+        found.append(
+            f"{summary.sharing_ids} × the id is that of another one, too: sampling by it takes all "
+            "of an id or none; map one that tells interactions apart"
+        )
     if summary.languages:
         parts = (f"{name} {count}" for name, count in summary.languages.most_common())
         found.append(f"languages: {', '.join(parts)}")

@@ -217,3 +217,51 @@ def test_the_proposal_says_what_it_was_guessed_from(
     assert text.startswith(f"# Guessed from 1 records of {name}. Look")
     assert command in text.splitlines()[1]
     assert "    interactions: logs\n" in text
+
+
+def test_a_step_on_the_way_is_no_answer() -> None:
+    """The record's own answer goes before it, and the step that generates before one that seeks."""
+    steps = [
+        {"name": "rewrite", "input": "q", "output": "rewritten"},
+        {"name": "search", "output": [{"content": "p"}]},
+        {"name": "generate", "output": "the answer"},
+    ]
+    record = {"question": {"text": "q"}, "run": {"steps": steps}, "answer": {"text": "a"}}
+    guess = guess_of(record)
+    assert guess.fields["response"].expression == "answer.text"
+    assert guess.fields["user_input"].expression == "question.text"
+    del record["answer"]
+    found = guess_of(record).fields["response"].expression
+    assert found == "run.steps[?name=='generate'].output | [0]"
+
+
+def test_what_repeats_is_no_id() -> None:
+    """Also where nothing else has a name of one; the file says so."""
+    records = [
+        {"question": f"Q{n}", "answer": "A", "contexts": ["c"], "trace_id": "t1"} for n in range(20)
+    ]
+    guess = guess_of(*records)
+    assert "interaction_id" not in guess.fields
+    text = proposal(guess, GuessedOf("logs"), lambda text: text)
+    assert "# trace_id is none, its values repeat (1 distinct); without one: topic" in text
+    for n, record in enumerate(records):
+        record["trace_id"] = f"t{min(n, 18)}"
+    assert guess_of(*records).fields["interaction_id"].expression == "trace_id"
+
+
+def test_a_time_with_a_sign_before_its_name_is_one() -> None:
+    """As Logstash and Elasticsearch call it."""
+    found = guess_of({"question": "q", "answer": "a", "@timestamp": "2026-11-20T12:00:00Z"})
+    assert found.fields["timestamp"].expression == '"@timestamp"'
+
+
+def test_a_question_is_never_marked_as_absent(tmp_path: Path) -> None:
+    """Of a mixed log the file says what becomes of the rest; and what the mark on passages does."""
+    whole = {"question": "q", "answer": "a", "docs": ["d"]}
+    file = written(guess_of(whole, whole, {"event": "login"}), tmp_path)
+    text = file.read_text()
+    assert text.count("# 1 records have no such field: they would be dead letters") == 2
+    assert "# 1 records have no such field: with the ? they count as nothing" in text
+    assert "    user_input: question" in text
+    assert "    retrieved_contexts?: docs" in text
+    load({}, file)

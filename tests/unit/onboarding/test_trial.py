@@ -129,6 +129,17 @@ def test_the_summary_counts_all() -> None:
     assert summary.as_json()["characters"]["response"] == {"median": 10, "most": 10}
 
 
+def test_ids_that_interactions_share_are_counted() -> None:
+    """One that is the same in all of them would be sampled as one."""
+    summary = TrialSummary()
+    for name in ("a", "a", "b"):
+        summary.add(one(LEAST | {"interaction_id": name}))
+    assert summary.as_json()["sharing_ids"] == 2
+    assert any(
+        row.startswith("2 × the id is that of another one") for row in summary_lines(summary)
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
