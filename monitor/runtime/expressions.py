@@ -17,17 +17,26 @@ _NAME = r"[^\W\d][\w-]*"
 #: Names and positions with dots between: ``docs.0.user-id``; JMESPath wants them in its own form.
 _DOTTED = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|\d{{1,9}}))*")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_OUR_KINDS = {"null": "null", "string": "a text", "array": "a list", "object": "an object"}
+_OUR_KINDS = {
+    "null": "null",
+    "string": "a text",
+    "array": "a list",
+    "array-string": "a list of texts",
+    "array-number": "a list of numbers",
+    "object": "an object",
+}
 
 
 class Nothing(NamedTuple):
     """How far an expression leads where it finds nothing.
 
-    ``path`` is of the expression's own names ("" is the whole record), ``value`` what stands there.
+    ``path`` is of the expression's own names ("" is the whole record), ``value`` what stands there,
+    ``why`` what else is to be said of it.
     """
 
     path: str
     value: Any
+    why: str = ""
 
 
 class ExpressionFailed(Exception):
@@ -80,9 +89,9 @@ class Expression:
         """Where it ends, of a record in which it finds nothing.
 
         >>> Expression("a.b[0].c").end({"a": {"x": 1}})
-        Nothing(path='a', value={'x': 1})
+        Nothing(path='a', value={'x': 1}, why='')
         >>> Expression("docs[*].text").end({"docs": [{"text": "t"}, {"body": "u"}]})
-        Nothing(path='docs[1]', value={'body': 'u'})
+        Nothing(path='docs[1]', value={'body': 'u'}, why='')
         """
         return _end(self._parsed, record, "")
 
@@ -163,6 +172,8 @@ class _Strict(visitor.TreeInterpreter):
         return found
 
 
+#: How the items stand in a path of which the rest is about all of them.
+_PROJECTIONS = {"projection": "[*]", "filter_projection": "[?]", "value_projection": "[*]"}
 _FUNCTIONS = frozenset(functions.Functions.FUNCTION_TABLE)
 
 
@@ -171,21 +182,33 @@ def _found(node: Any, value: Any) -> Any:
         return _Strict().visit(node, value)
     except (_ItemLacksValue, exceptions.JMESPathError):
         return None
+    except (TypeError, ValueError, ArithmeticError, RecursionError):  # of functions, as above
+        return None
 
 
 def _end(node: Any, value: Any, path: str) -> Nothing:
     kind, children = node["type"], node["children"]
     if kind in ("subexpression", "index_expression", "pipe"):
+        empty: Nothing | None = None
         for child in children:
             found = _found(child, value)
             if found is None:
-                return _end(child, value, path)
+                return empty or _end(child, value, path)
+            # The first of none is nothing because of what it is the first of.
+            is_none = found == [] and child["type"] in ("filter_projection", "or_expression")
+            empty = _end(child, value, path) if is_none else None
             value, path = found, path + _step(child, path)
-    elif kind in ("projection", "filter_projection", "value_projection"):
+    elif kind in _PROJECTIONS:
         return _end_of_items(node, value, path)
-    elif kind == "or_expression":
-        return _end(children[-1], value, path)
+    elif kind in ("or_expression", "and_expression", "function_expression"):
+        without = (child for child in children if _found(child, value) in (None, [], ""))
+        ends = [_end(child, value, path) for child in without]
+        return max(reversed(ends), key=_depth, default=Nothing(path, value))
     return Nothing(path, value)
+
+
+def _depth(end: Nothing) -> int:
+    return bool(end.path) + end.path.count(".") + end.path.count("[")
 
 
 def _end_of_items(node: Any, value: Any, path: str) -> Nothing:
@@ -194,11 +217,21 @@ def _end_of_items(node: Any, value: Any, path: str) -> Nothing:
     if base is None:
         return _end(left, value, path)
     path += _step(left, path)
+    matching = 0
     for name, each in _numbered(base, of_object=node["type"] == "value_projection"):
-        is_wanted = not wanted or _Strict().is_wanted(wanted[0], each)
+        is_wanted = not wanted or _is_wanted(wanted[0], each)
+        matching += is_wanted
         if is_wanted and _found(right, each) is None:
             return _end(right, each, f"{path}[{name}]")
-    return Nothing(path, base)
+    is_unmatched = wanted and base and not matching
+    return Nothing(path, base, "none matches the filter" if is_unmatched else "")
+
+
+def _is_wanted(wanted: Any, each: Any) -> bool:
+    try:
+        return _Strict().is_wanted(wanted, each)
+    except (_ItemLacksValue, exceptions.JMESPathError):
+        return False
 
 
 def _numbered(base: Any, *, of_object: bool) -> Iterable[tuple[int | str, Any]]:
@@ -215,6 +248,9 @@ def _step(node: Any, path: str) -> str:
         return f".{node['value']}" if path else str(node["value"])
     if kind == "index":
         return f"[{node['value']}]"
+    if kind in _PROJECTIONS:
+        base = _step(children[0], path)
+        return f"{base}{_PROJECTIONS[kind]}{_step(children[1], f'{path}{base}.')}"
     said = ""
     if kind in ("subexpression", "index_expression", "pipe", "flatten"):
         for child in children:

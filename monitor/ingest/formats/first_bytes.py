@@ -6,6 +6,8 @@ Nothing of the value is quoted: it is traffic. Only a value that could not be pa
 from __future__ import annotations
 
 import re
+import zlib
+from base64 import b64decode
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: As much as a name for it needs.
@@ -33,6 +35,10 @@ _FILES = (
     (b"PK\x03\x04", "a zip archive", _CONVERTED),
     (b"\xac\xed\x00\x05", "a serialised Java object", _AS_JSON),
 )
+#: In Base64: as gzip, zstd and zlib begin; a text of fewer characters is none of them.
+_PACKED = ("H4sI", "KLUv", "eA", "eF", "eJ", "eN")
+_LEAST_PACKED = 60
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+=*")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 #: A text that begins as JSON does, with two bytes or four to a character.
 _WIDE = re.compile(rb"[\s{\[]\x00|\x00[\s{\[]\x00|\x00\x00\x00[\s{\[]")
@@ -55,6 +61,28 @@ def looks_like(value: bytes) -> tuple[str, str] | None:
             "send no record where there is nothing to log"
         )
     return _of_bytes(value) or _of_text(value)
+
+
+def packed_as(text: str) -> str | None:
+    """What has compressed a text that is bytes in Base64; None where it may be words.
+
+    >>> from base64 import b64encode
+    >>> said = b"How long is the warranty of item 7? It lasts 24 months."
+    >>> packed_as(b64encode(zlib.compress(said)).decode())
+    'zlib'
+    >>> packed_as("eJust a text that begins alike, of more than so many characters.")
+    """
+    if len(text) < _LEAST_PACKED or not text.startswith(_PACKED) or not _BASE64.fullmatch(text):
+        return None
+    head = b64decode(text[:_LEAST_PACKED], altchars=b"-_" if {"-", "_"} & set(text) else None)
+    name = next((name for begin, name in _COMPRESSED if head.startswith(begin)), None)
+    if name != "zlib":
+        return name
+    try:
+        zlib.decompressobj().decompress(head)
+    except zlib.error:
+        return None
+    return name
 
 
 def _of_bytes(value: bytes) -> tuple[str, str] | None:

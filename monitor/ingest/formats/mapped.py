@@ -17,7 +17,13 @@ from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK
 from monitor.ingest.formats.logged import Decoded, LoggedId, LoggedInteraction, decoded
 from monitor.ingest.formats.mapping import Place, RecordMapping
 from monitor.ingest.formats.passages import FIELD, passages
-from monitor.ingest.formats.rejection import not_an_object, not_json, rejected, wrong_value
+from monitor.ingest.formats.rejection import (
+    not_an_object,
+    not_json,
+    refuse_packed,
+    rejected,
+    wrong_value,
+)
 from monitor.records import Source
 
 _TEXTS: Final = {"user_input": chat.question, "response": chat.answer}
@@ -48,6 +54,7 @@ class Mapped:
         """
         record = self._record(value)
         fields = self._fields(record)
+        refuse_packed(fields, self._shown)
         try:
             logged = LoggedInteraction.model_validate(fields)
             return decoded(logged, source, broker_ms, self._time, of_file=of_file)

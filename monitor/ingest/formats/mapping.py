@@ -10,7 +10,7 @@ from typing import Any
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.rejection import missing_field
 from monitor.ingest.formats.reshaping import Reshaping, there
-from monitor.runtime.expressions import Expression, ExpressionFailed
+from monitor.runtime.expressions import Expression, ExpressionFailed, Nothing
 
 #: Cause of the dead letter of a record that an expression's or a user's function fails on.
 FAILED = "mapping_failed"
@@ -35,6 +35,8 @@ class Place:
             return self._expressed(self.find, record, path, whole)
         try:
             found = self.find(record)
+        except SystemExit:
+            raise failed(path, "the function called sys.exit") from None
         except Exception as error:  # noqa: BLE001 - it is not ours; its words may quote a text
             raise failed(path, f"the function raised {type(error).__name__}") from None
         if found is None and not self.may_be_absent:
@@ -45,12 +47,18 @@ class Place:
         try:
             found = find.value(record)
         except ExpressionFailed as error:
-            raise failed(path, str(error)) from None
-        if found is None and not self.may_be_absent:
             end = find.end(record)
-            beside = there(end.path or whole, end.value)
+            beside = f"; {_said(end, whole)}" if end.path else ""
+            raise failed(path, f"{error}{beside}") from None
+        if found is None and not self.may_be_absent:
+            beside = _said(find.end(record), whole)
             raise missing_field(f"{path}: found nothing, expected a value; {beside}")
         return found
+
+
+def _said(end: Nothing, whole: str) -> str:
+    found = there(end.path or whole, end.value)
+    return f"{found}, {end.why}" if end.why else found
 
 
 def failed(path: str, why: str) -> MessageRejected:

@@ -74,7 +74,7 @@ def decoded_by(schemas: Schemas, value: bytes) -> dict[str, Any]:
         record = decode(value[_HEADER:])
     except Exception as error:  # noqa: BLE001 - of a library; its words may quote a text
         raise MessageRejected(
-            f"record: schema {number} does not fit it ({type(error).__name__}): it was written "
+            f"record: schema {number} does not fit it ({_why(error)}): it was written "
             "with another schema, or is cut off",
             stage="decode",
             cause="wrong_schema",
@@ -82,6 +82,11 @@ def decoded_by(schemas: Schemas, value: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise not_an_object(record)
     return record
+
+
+def _why(error: Exception) -> str:
+    is_short = isinstance(error, EOFError | IndexError)
+    return "it ends too early" if is_short else type(error).__name__
 
 
 def schema_id(value: bytes) -> int:

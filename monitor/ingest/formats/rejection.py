@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.first_bytes import looks_like
+from monitor.ingest.formats.first_bytes import looks_like, packed_as
 from monitor.kafka.bounds import MOST_HEADERS, MOST_RECORDS
 from monitor.kafka.record import Unreadable
 from monitor.records import Reason
@@ -26,6 +26,7 @@ _MOST_NAMES, _MOST_LOOKED_AT = 12, 200
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,39}", re.ASCII)
 #: A telephone number, an account, an id: no name of a field.
 _NUMBER = re.compile(r"[0-9]{5}")
+_NOWHERE: Mapping[str, str] = MappingProxyType({})
 _INTERACTION = "a JSON object in UTF-8"
 #: What is left unread on purpose, by the error that stands for it.
 _BOUNDS = {
@@ -59,7 +60,7 @@ def listed(names: Iterable[str], number: int) -> str:
 
 
 def rejected(
-    error: ValidationError, value: bytes, places: Mapping[str, str] = MappingProxyType({})
+    error: ValidationError, value: bytes, places: Mapping[str, str] = _NOWHERE
 ) -> MessageRejected:
     """The error of a record with this value; all fields that are missing stand in it.
 
@@ -96,6 +97,28 @@ def not_an_object(found: Any) -> MessageRejected:
     """The error of JSON that is something else than one object."""
     said = f"record: {_not_an_object(found)}"
     return MessageRejected(said, stage="decode", cause="not_an_object")
+
+
+def refuse_packed(fields: Mapping[str, Any], places: Mapping[str, str] = _NOWHERE) -> None:
+    """Raise ``MessageRejected`` where a text of an interaction is compressed bytes in Base64.
+
+    ``fields`` as ``LoggedInteraction`` takes them; the judge would be asked about such a text.
+    """
+    texts = [(name, fields.get(name)) for name in ("user_input", "response", "reference")]
+    found = fields.get("retrieved_contexts")
+    for n, each in enumerate(found if isinstance(found, list) else ()):
+        text = each.get("text") if isinstance(each, dict) else each
+        texts.append((f"retrieved_contexts.{n}", text))
+    for path, text in texts:
+        name = packed_as(text) if isinstance(text, str) else None
+        if name is not None:
+            at = places.get(path.partition(".")[0])
+            raise wrong_value(
+                f"{path} ({at})" if at else path,
+                text,
+                f"words: it looks like compressed bytes in base64 ({name}), unpack it before it is "
+                "logged",
+            )
 
 
 def not_unpacked(record: Unreadable) -> MessageRejected:

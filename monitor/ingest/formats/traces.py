@@ -18,7 +18,7 @@ from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
 from monitor.ingest.formats.logged import Decoded, LoggedInteraction, decoded
 from monitor.ingest.formats.otlp import Span, SpanAttributes
-from monitor.ingest.formats.rejection import UNKNOWN, missing_field, named, rejected
+from monitor.ingest.formats.rejection import UNKNOWN, missing_field, named, refuse_packed, rejected
 from monitor.ingest.formats.reshaping import unflattened
 from monitor.ingest.formats.span_documents import documents, output_documents, parsed, structured
 from monitor.records import REDACTED_TEXT, Source
@@ -196,6 +196,7 @@ def interaction(
         "retrieved_contexts": _passages(ordered),
         "attributes": _attributes(ordered, root),
     }
+    refuse_packed(fields)
     at = source.model_copy(update={"trace_id": root.trace_id, "spans": len(spans)})
     try:
         logged = LoggedInteraction.model_validate(fields)

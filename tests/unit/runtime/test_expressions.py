@@ -61,6 +61,27 @@ def test_where_an_expression_ends(text: str, path: str, value: Any) -> None:
     assert expression.end(RECORD) == Nothing(path, value)
 
 
+@pytest.mark.parametrize(
+    ("text", "path", "why"),
+    [
+        ("run.steps[?name=='x'].output | [0]", "run.steps", "none matches the filter"),
+        ("run.steps[?name=='x'] | [0].output", "run.steps", "none matches the filter"),
+        ("run.steps[?name=='a'].text | [0]", "run.steps[0]", ""),
+        ("run.steps[?name=='a'] | [0].text", "run.steps[?][0]", ""),
+        ("run.stages[?name=='x'].output | [0]", "run", ""),
+        ("run.stages || answer", "run", ""),
+        ("answer || run.steps[?name=='x'].output | [0]", "run.steps", "none matches the filter"),
+        ("not_null(run.stages, answer)", "run", ""),
+        ("length(run.stages)", "run", ""),
+    ],
+)
+def test_a_filter_and_a_function_keep_the_place(text: str, path: str, why: str) -> None:
+    """Of several places the deepest; a filter that nothing matches is said to be one."""
+    record = {"run": {"steps": [{"name": "a", "output": "o"}, {"name": "b"}]}}
+    end = Expression(text).end(record)
+    assert (end.path, end.why) == (path, why)
+
+
 @pytest.mark.parametrize("text", ["", "a b", "a[", "$.a", "foo(a)", "a..b", "docs[*].foo(@)"])
 def test_what_is_no_expression_is_said_before_anything_is_read(text: str) -> None:
     """With the text as it was set."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
+from base64 import b64encode
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +27,7 @@ from tests.stages.records import JSON_VALUES
 
 SOURCE = Source(topic="logs", partition=3, offset=42)
 MARKER = "the patient's secret"
+ZSTD = bytes.fromhex("28b52ffd")
 LEAST = {"user_input": "q", "response": "a", "retrieved_contexts": "c"}
 
 
@@ -60,6 +65,11 @@ def raising(record: Any) -> str:
 def shouting(record: Any) -> str:
     """A function of somebody."""
     return str(record["q"]).upper()
+
+
+def exiting(record: Any) -> str:
+    """A function that was a program once."""
+    raise SystemExit(record["q"])
 
 
 def of_none(_record: Any) -> None:
@@ -183,11 +193,39 @@ def test_functions() -> None:
     error = refused({**LEAST, "user_input": f"{here}raising"}, record)
     assert error.cause == "mapping_failed"
     assert str(error) == f"user_input ({here}raising): the function raised KeyError"
+    error = refused({**LEAST, "user_input": f"{here}exiting"}, record)
+    assert str(error) == f"user_input ({here}exiting): the function called sys.exit"
     nothing = refused({**LEAST, "user_input": f"{here}of_none"}, record)
     assert nothing.cause == "missing_field"
     of_jmespath = refused({**LEAST, "user_input": "join(' ', c)"}, record | {"c": [1]})
     assert of_jmespath.cause == "mapping_failed"
     assert "join() was given" in str(of_jmespath)
+    moved = refused({**LEAST, "user_input": "join(' ', q.words)"}, {"q": {"text": "x"}})
+    assert str(moved).endswith("and takes a list of texts; q has: text")
+
+
+def test_a_filter_that_nothing_matches_is_said_with_its_place() -> None:
+    """Not that the record is an empty list."""
+    place = "run.steps[?name=='x'].output | [0]"
+    said = str(refused({**LEAST, "response": place}, {"q": "q", "run": {"steps": [{}] * 3}}))
+    assert said.endswith("run.steps is list of 3, none matches the filter")
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [(gzip.compress, "gzip"), (zlib.compress, "zlib"), (lambda _: ZSTD + bytes(80), "zstd")],
+)
+def test_compressed_bytes_in_base64_are_no_text(pack: Callable[[bytes], bytes], name: str) -> None:
+    """As an answer or a passage they would be judged; a long text without blanks is one."""
+    packed = b64encode(pack(" ".join(map(str, range(99))).encode())).decode()
+    record = {"q": "q", "a": "a", "c": ["c"]}
+    of_passage = "retrieved_contexts.1", "c", ["c", packed]
+    for field, key, value in (("response", "a", packed), of_passage):
+        error = refused(LEAST, record | {key: value})
+        assert str(error).startswith(f"{field} ({key}): found a text of {len(packed)} characters")
+        assert f"compressed bytes in base64 ({name})" in str(error)
+    for text in ("eJ" + "x" * 80, "H4sI" + "x" * 20, "H4sI is how it begins, " * 5):
+        assert read(LEAST, record | {"a": text}).response == text
 
 
 def test_attributes() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -373,6 +375,13 @@ def test_lists_within_objects_within_objects_are_looked_at_once() -> None:
         value = {"input": value}
     assert _text(value, _ASKED, read) is None
     assert len(looked) == 8
+
+
+def test_compressed_bytes_in_base64_are_no_answer() -> None:
+    """They are refused, and not judged."""
+    packed = b64encode(gzip.compress(b"How long is the warranty?" * 3)).decode()
+    said = refused(made(span(1, 1, None, {**CHAIN, "output.value": packed}), span(1, 2, 1, _LLM)))
+    assert "looks like compressed bytes in base64 (gzip)" in said
 
 
 def test_hidden_documents_are_counted_each() -> None:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.errors import MessageRejected
+from monitor.ingest.formats.registered import Decode, decoded_by
 from monitor.ingest.registry.decoding import UnreadableSchemaError, decode_by, message_indexes
 from monitor.ingest.registry.schema import Schema
 from tests.stages.registered import (
@@ -29,6 +31,27 @@ from tests.stages.registered import (
 REFERS_TO_PASSAGE = (("rag.Passage", json.dumps(PASSAGE)),)
 AVRO = Schema("AVRO", json.dumps(avro_schema(1)), REFERS_TO_PASSAGE)
 PROTOBUF = Schema("PROTOBUF", PROTO, (("passage.proto", PROTO_PASSAGE),))
+
+
+class Known:
+    """Knows one schema."""
+
+    def is_known(self, schema_id: int) -> bool:
+        """It does."""
+        return schema_id == 7
+
+    def decode_of(self, schema_id: int) -> Decode:
+        """That of the turn."""
+        return decode_by(AVRO)
+
+    async def fetched(self, schema_id: int) -> None:
+        """There is nothing to fetch."""
+
+
+def test_a_payload_that_is_cut_off_ends_too_early() -> None:
+    """In words, and not by the name of an exception."""
+    with pytest.raises(MessageRejected, match=r"does not fit it \(it ends too early\)"):
+        decoded_by(Known(), b"\x00\x00\x00\x00\x07" + avro(turn(3))[:9])
 
 
 @pytest.mark.parametrize(
