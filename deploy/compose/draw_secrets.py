@@ -26,8 +26,12 @@ def main(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o444)
+    # Whole or not at all; and one that may only be read is replaced, too.
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    new.write_text(text, encoding="utf-8")
+    new.chmod(0o444)
+    new.replace(path)
 
 
 if __name__ == "__main__":

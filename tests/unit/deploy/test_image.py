@@ -1,0 +1,67 @@
+"""The image: what is copied into it, and how it knows that its process is well."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+HEALTH = ROOT / "deploy" / "image" / "health.py"
+
+
+class _Well(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/healthz" else 404)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Where somebody is well."""
+    with HTTPServer(("127.0.0.1", 0), _Well) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def asked(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """What the health check says."""
+    command = [sys.executable, str(HEALTH), *arguments]
+    environ = {"PATH": os.environ["PATH"], **environ}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_health_is_asked_where_the_process_listens(port: int, tmp_path: Path) -> None:
+    """By the variable, else by the file of the settings; an address that is given comes first."""
+    file = tmp_path / "monitor.yaml"
+    file.write_text(f"http: {{port: {port}}}", encoding="utf-8")
+    named = {"RAG_MONITOR_CONFIG": str(file)}
+    assert asked(**named).returncode == 0
+    assert asked(RAG_MONITOR_HTTP__PORT=str(port)).returncode == 0
+    assert asked(f"http://127.0.0.1:{port}/healthz", RAG_MONITOR_HTTP__PORT="1").returncode == 0
+    ill = asked(**named, RAG_MONITOR_HTTP__PORT="1")
+    assert ill.returncode == 1
+    assert "127.0.0.1:1/healthz" in ill.stderr
+
+
+@pytest.mark.parametrize("copier", ["deploy/Dockerfile", ".dockerignore", ".ci/try-package"])
+def test_all_packages_are_copied(copier: str) -> None:
+    """One that is left out leaves an entry point that leads nowhere, and ends every pytest."""
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = setup["tool"]["setuptools"]["packages"]["find"]["include"]
+    text = (ROOT / copier).read_text(encoding="utf-8")
+    words = {word.lstrip("!") for word in text.split()}
+    assert {each for each in packages if not each.endswith(".*")} <= words
