@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from monitor.api.arithmetic import ScoreNumber
 from monitor.api.explained import as_html, explained, headline
 from monitor.api.problems import NothingToScore
 from monitor.metrics.offending import (
@@ -19,8 +21,8 @@ from monitor.metrics.offending import relevance as relevance_of
 from monitor.records import Judgement, Labels, ScoreRecord, UnscoredMark, Usage
 
 
-@dataclass(frozen=True, repr=False)
-class MetricResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class MetricResult(ScoreNumber):
     """A score of one metric (``metric``), and the record that it stands on.
 
     ``record`` is what ``rag-monitor evaluate`` would write of it: texts, claims, verdicts, judge.
@@ -88,6 +90,10 @@ class MetricResult:
     def explain(self) -> str:
         """Which passages are relevant, which claims are wrong and why, the counts, the formula."""
         return "\n".join(explained(self.record, self.metric))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``result`` and ``reason``, as ragas has them, and the ``metric``."""
+        return {"metric": self.metric, "result": self.value, "reason": self.reason}
 
     def __float__(self) -> float:
         """The value; raises ``NothingToScore`` where there is none."""
