@@ -143,29 +143,44 @@ class ScorableTurn:
 
 
 def turn_of(
-    fields: Mapping[str, Any], number: int = 1, noise: Sequence[Passage] = ()
+    fields: Mapping[str, Any], number: int | None = None, noise: Sequence[Passage] = ()
 ) -> ScorableTurn:
     """The turn that a row's fields make, checked as those of a log are.
 
     A context that is one text is one passage, labelled relevant; ``noise`` is appended to it.
     Without an id it is ``python/0/<row>``; without a time, now. Raises ``InputRejected`` that names
-    the field.
+    the field, and where it has a ``number`` the row.
     """
+    row = "" if number is None else f"row {number}: "
     given = {name: value for name, value in fields.items() if value is not None}
+    for name, value in given.items():
+        if (at := _no_text_at(value)) is not None:
+            raise InputRejected(
+                f"{row}{name}: half a character (a lone surrogate) at {at}: decode the text anew"
+            )
     contexts = given.get("retrieved_contexts", [])
     is_one = isinstance(contexts, str)
     given["retrieved_contexts"] = [as_one_passage(contexts)] if is_one else contexts
-    source = Source(topic=TOPIC, partition=0, offset=number - 1)
+    source = Source(topic=TOPIC, partition=0, offset=(number or 1) - 1)
     try:
         line = json.dumps(given, ensure_ascii=False, default=_plain)
-        found = native.decode(
-            line.encode(errors="surrogatepass"), source, int(time.time() * 1000), of_file=True
-        )
+        found = native.decode(line.encode(), source, int(time.time() * 1000), of_file=True)
     except (TypeError, MessageRejected) as error:
-        raise InputRejected(f"row {number}: {error}") from None
+        raise InputRejected(f"{row}{error}") from None
     return ScorableTurn(
         with_noise(found.interaction, noise), labels_win=is_one or bool(noise), is_one_text=is_one
     )
+
+
+def _no_text_at(value: Any) -> int | None:
+    """Where a text, or the first bad one of several, holds what UTF-8 cannot say."""
+    if isinstance(value, str):
+        return next((at for at, each in enumerate(value) if "\ud800" <= each <= "\udfff"), None)
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return next((at for each in value if (at := _no_text_at(each)) is not None), None)
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -147,6 +147,16 @@ def test_a_field_of_a_sample_is_known_or_an_error() -> None:
         Faithfulness(judge="offline").single_turn_score(SingleTurnSample(user_input="a"))
 
 
+def test_half_a_character_is_named_with_its_field() -> None:
+    """Of one score there is no row; of many there is."""
+    said = "response: half a character (a lone surrogate) at 1: decode the text anew"
+    fields = {**FIELDS, "response": "a\ud800b c."}
+    with pytest.raises(InputRejected, match=f"^{re.escape(said)}"):
+        Faithfulness(judge="offline").score(**fields)
+    with pytest.raises(InputRejected, match=f"^row 2: {re.escape(said)}"):
+        Faithfulness(judge="offline").batch_score([FIELDS, fields])
+
+
 def test_the_mode_is_one_of_two() -> None:
     """A wrong one, or two that differ, is an error at once."""
     with pytest.raises(ValueError, match="mode: found 'both', expected 'relevant' or 'irrelevant'"):
