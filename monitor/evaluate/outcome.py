@@ -54,7 +54,9 @@ class FileOutcome:
         if column is None:
             return []
         limits = RiskLimits(**self.risks.model_dump())
-        return list(risk_signs(found.scores, column, CATALOGUE[name].higher_is_better, limits))
+        metric = CATALOGUE[name]
+        better, is_one_bit = metric.higher_is_better, metric.source != "verdicts"
+        return list(risk_signs(found.scores, column, better, limits, two_valued=is_one_bit))
 
     def lines(self) -> Iterator[str]:
         """For people."""

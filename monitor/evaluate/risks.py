@@ -35,8 +35,13 @@ def risk_signs(
     found: ColumnStatistics,
     higher_is_better: bool | None,
     limits: RiskLimits,
+    *,
+    two_valued: bool = False,
 ) -> Iterator[RiskSign]:
     """The signs that a column shows; ``found`` is what ``described`` says of it.
+
+    Of a ``two_valued`` metric mean, median and deviation are one fact, so only its share is looked
+    at.
 
     >>> from monitor.evaluate.column import described
     >>> scores = [0.0, 0.0, 0.0, 1.0, 0.0]
@@ -46,15 +51,20 @@ def risk_signs(
     >>> scores = [0.6] * 3 + [0.4] * 2
     >>> [sign[:3] for sign in risk_signs(scores, described(scores), False, RiskLimits())]
     [('bad_share', 0.6, 0.2)]
+    >>> bits = [1.0] * 3 + [0.0] * 2
+    >>> [sign.name for sign in
+    ...  risk_signs(bits, described(bits), True, RiskLimits(), two_valued=True)]
+    ['bad_share']
     >>> [sign[:3] for sign in risk_signs(scores, described(scores), True, RiskLimits())]
     [('bad_share', 0.4, 0.2)]
     """
     skew = abs(found.mean - found.median)
-    if skew > limits.skew:
+    if skew > limits.skew and not two_valued:
         yield RiskSign("skew", skew, limits.skew, "mean and median differ: few rows decide")
-    if found.deviation is not None and found.deviation > limits.deviation:
+    spread = None if two_valued else found.deviation
+    if spread is not None and spread > limits.deviation:
         meaning = "rows differ much: look at them one by one"
-        yield RiskSign("deviation", found.deviation, limits.deviation, meaning)
+        yield RiskSign("deviation", spread, limits.deviation, meaning)
     if higher_is_better is None:
         return
     bound = 1.0 - limits.bad if higher_is_better else limits.bad
