@@ -11,6 +11,7 @@ from monitor.records import Passage
 #: Names of the question, of the passages, and of the answer, the first that is there.
 QUESTIONS: Final = ("query", "question", "user_input")
 CONTEXTS: Final = ("contextChunks", "context", "retrieved_contexts")
+_QUESTION_SHOWN: Final = 60
 RESPONSE: Final = "response"
 REFERENCE: Final = "reference"
 
@@ -21,6 +22,20 @@ def question_of(variables: Mapping[str, Any]) -> str:
     if name is None:
         raise ValueError(f"vars: found no question, expected one of {', '.join(QUESTIONS)}")
     return text_of(variables[name], f"vars.{name}")
+
+
+def numbered(number: int, variables: Mapping[str, Any]) -> str:
+    """The name of a test that has none, counted from 0: with its question, or its first text.
+
+    >>> numbered(0, {"topic": "tea", "query": "Why?"}), numbered(1, {"topic": "tea"})
+    ('test 1: Why?', 'test 2: tea')
+    """
+    asked = [str(variables[name]) for name in QUESTIONS if name in variables]
+    texts = [each for each in variables.values() if isinstance(each, str)]
+    shown = next(iter([*asked, *texts]), "")
+    if len(shown) > _QUESTION_SHOWN:
+        shown = f"{shown[:_QUESTION_SHOWN]}…"
+    return f"test {number + 1}: {shown}" if shown else f"test {number + 1}"
 
 
 def text_of(found: Any, path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from monitor.suites.answers import RESPONSE, text_of
+from monitor.suites.answers import RESPONSE, numbered, text_of
 from monitor.suites.building import Mistakes, SuiteTestPlace, built
 from monitor.suites.keys import (
     FILE_NOTED,
@@ -27,7 +27,6 @@ from monitor.suites.templates import filled
 
 #: Begins the name of a file that stands in the place of its content.
 REFERENCE: Final = "file://"
-_QUESTION_SHOWN: Final = 60
 ReadReference = Callable[[str], str]
 
 
@@ -214,7 +213,9 @@ class _SuiteReading:
         given = variables.get(RESPONSE, raw.get("providerOutput"))
         if given is not None:
             try:
-                yield name, text_of(given, f"vars.{RESPONSE}")
+                # An empty answer is one: the test fails with its reason, and the others go on.
+                empty = isinstance(given, str) and not given.strip()
+                yield name, given if empty else text_of(given, f"vars.{RESPONSE}")
             except ValueError as error:
                 self.mistakes.add(path, error, line, place.file)
             return
@@ -240,7 +241,4 @@ class _RawTest(NamedTuple):
 def _name(raw: Mapping[str, Any], variables: Mapping[str, Any], path: TreePath) -> str:
     if isinstance(raw.get("description"), str) and raw["description"].strip():
         return str(raw["description"])
-    question = next((str(variables[q]) for q in ("query", "question") if q in variables), "")
-    shown = question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"
-    number = path[-1]
-    return f"test {int(number) + 1}: {shown}" if shown else f"test {int(number) + 1}"
+    return numbered(int(path[-1]), variables)

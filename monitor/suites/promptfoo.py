@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from monitor.errors import ConfigurationError
-from monitor.suites.answers import QUESTIONS
+from monitor.suites.answers import QUESTIONS, numbered
 from monitor.suites.building import Mistakes, SuiteTestPlace, built
 from monitor.suites.model import Suite, SuiteTest
 
@@ -100,7 +100,7 @@ def suite_of_results(text: str, file: str) -> Suite:
     found = results(text, file)
     several = len({answer.label for answer in found}) > 1
     for number, answer in enumerate(found):
-        name = str(answer.test.get("description") or f"test {number + 1}")
+        name = str(answer.test.get("description") or numbered(number, answer.variables))
         name += f" [{answer.label}]" if several else ""
         tests.append(_test(answer, name, number, mistakes))
     mistakes.require_none()

@@ -62,11 +62,14 @@ def read(file: Path, answers: Path | None, *, skips: bool) -> Suite:
 
 
 def _referred(file: Path, name: str) -> str:
-    """The text of a file that a suite refers to; relative names are beside it."""
+    """The text of a file that a suite refers to: beside it or below, also by way of a link."""
     if name.startswith(("http:", "https:")) or Path(name).suffix in (".py", ".js", ".ts", ".csv"):
         raise ValueError(f"{name}: only text, JSON and YAML are read")
+    folder = file.parent.resolve()
+    if not (folder / name).resolve().is_relative_to(folder):
+        raise ValueError(f"{name}: is outside of the suite's folder: put the file beside the suite")
     try:
-        return text_of(file.parent / name, "")
+        return text_of(folder / name, "")
     except ConfigurationError as error:
         raise ValueError(str(error)) from None
 

@@ -38,6 +38,16 @@ def test_recorded_results_are_a_suite() -> None:
     assert any("provider" in note.text for note in found.notes)
 
 
+def test_a_result_without_a_name_has_its_question() -> None:
+    """A number alone says nothing in the report of a build."""
+    found = tree()
+    (one, _) = found["results"]["results"]
+    del one["testCase"]["description"]
+    first, _ = suite_of_results(json.dumps(found), "r").tests
+    assert first.name.startswith("test 1: ")
+    assert one["vars"]["query"] in first.name
+
+
 def test_other_forms_are_the_same() -> None:
     """JSON lines, and the list of results alone."""
     whole = suite_of_results(FILE.read_text("utf-8"), "r")

@@ -50,6 +50,14 @@ def asserting(lines: str) -> str:
     )
 
 
+def test_an_empty_answer_is_one_and_an_empty_question_is_none() -> None:
+    """The answer is judged, and fails its own test; nobody can judge without a question."""
+    (test,) = read(TEST.replace("response: Paris.", 'response: ""')).tests
+    assert test.assertions[0].answer.response == ""
+    found = mistake(TEST.replace("query: What is the capital of France?", 'query: ""'))
+    assert "vars.query: found an empty text" in found
+
+
 def test_noise_sensitivity_has_a_default() -> None:
     """Relevant mode and at most 0.2; a context that is one text is one relevant passage."""
     (test,) = read(TEST).tests
