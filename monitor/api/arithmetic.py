@@ -8,7 +8,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-_Operator = Callable[[Any, Any], Any]
+_TwoNumbers = Callable[[Any, Any], Any]
 
 
 def _number(other: object) -> float | None:
@@ -16,7 +16,7 @@ def _number(other: object) -> float | None:
     return float(other) if isinstance(other, ScoreNumber | Real) else None
 
 
-def _with(apply: _Operator, *, swapped: bool = False) -> Callable[[ScoreNumber, object], Any]:
+def _with(apply: _TwoNumbers, *, swapped: bool = False) -> Callable[[ScoreNumber, object], Any]:
     def method(self: ScoreNumber, other: object) -> Any:
         number = _number(other)
         if number is None:
