@@ -119,16 +119,16 @@ def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
         return []
     lacking = guess.records - choice.found
     key = f"{name}?" if lacking and name not in _NEEDED else name
-    return [*_noted(name, lacking), *_written(name, key, guess, redact)]
+    return [*_noted(name, lacking, guess.records), *_written(name, key, guess, redact)]
 
 
-def _noted(name: str, lacking: int) -> Iterator[str]:
+def _noted(name: str, lacking: int, records: int) -> Iterator[str]:
     """What it means that some records lack a field."""
     if lacking and name in _NEEDED:
-        yield f"    # {lacking} records have no such field: they would be dead letters. Are they"
+        yield f"    # {lacking} of {records} have no such field, and would be dead letters. Are they"
         yield "    # interactions? Records of another kind belong on a topic of their own."
     elif lacking and name == "retrieved_contexts":
-        yield f"    # {lacking} records have no such field: with the ? they count as nothing"
+        yield f"    # {lacking} of {records} have no such field: with the ? they count as nothing"
         yield "    # retrieved, and so does every record if the field is moved one day."
 
 

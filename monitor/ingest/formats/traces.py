@@ -9,6 +9,7 @@ Conventions: OpenInference (``openinference.span.kind``, ``input.value``, ``retr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
@@ -231,7 +232,7 @@ def _question(spans: Sequence[Span], root: Span) -> str:
 
     Where that has none it is the query of the retriever, which may be another one's words.
     """
-    for span in (*_from_the_top(spans, root), *_answering(spans)):
+    for span in _leading_to_the_model(spans, root):
         if (found := _ASKING.of(span)) is not None:
             return found
     for wanted in (RETRIEVER, LLM):
@@ -252,10 +253,17 @@ def _answer(spans: Sequence[Span], root: Span) -> str:
 
 def _said(spans: Sequence[Span], root: Span) -> str | None:
     """Of the root, or the chain or agent next to it; else of the model that answers."""
+    for span in _leading_to_the_model(spans, root):
+        if (found := _SAYING.of(span)) is not None:
+            return found
     beside = _leading_of_several(spans, root)
-    last = () if beside is None else (beside,)
-    each = (_SAYING.of(span) for span in (*_from_the_top(spans, root), *_answering(spans), *last))
-    return next((found for found in each if found is not None), None)
+    return None if beside is None else _SAYING.of(beside)
+
+
+def _leading_to_the_model(spans: Sequence[Span], root: Span) -> Iterator[Span]:
+    """The root, what is next to it, and the model that answers: it is sought only if need be."""
+    yield from _from_the_top(spans, root)
+    yield from _answering(spans)
 
 
 def _answering(spans: Sequence[Span]) -> list[Span]:
@@ -264,12 +272,11 @@ def _answering(spans: Sequence[Span]) -> list[Span]:
     The first that ends after all retrieval, for a title may be made after it; else the last one.
     """
     models = [span for span in sorted(spans, key=_end) if kind(span) == LLM]
-    saying, retrieved = [span for span in models if _has_output(span)], _retrieved_ns(spans)
-    if retrieved:
-        for span in saying:
-            if span.ended_ns > retrieved and not _calls_a_tool(span):
-                return [span]
-    return saying[-1:]
+    retrieved = _retrieved_ns(spans)
+    after = [span for span in models if span.ended_ns > retrieved] if retrieved else []
+    likely = (span for span in after if not _calls_a_tool(span))
+    found = (span for span in chain(likely, reversed(models)) if _has_output(span))
+    return list(islice(found, 1))
 
 
 def _retrieved_ns(spans: Iterable[Span]) -> int:
@@ -296,11 +303,11 @@ def _kind_name(span: Span) -> str:
 
 def _from_the_top(spans: Sequence[Span], root: Span) -> Iterator[Span]:
     """The root, and the chains and agents below it as long as these are its only way down."""
+    yield root
     children, one = _children(spans), root
     seen = {root.span_id}
     is_step = False
     while True:
-        yield one
         # Of steps side by side, one's output is another one's input, and neither the answer.
         is_step = is_step or kind(one) is not None
         level = [each for each in _level_below(one, children) if each.span_id not in seen]
@@ -308,6 +315,7 @@ def _from_the_top(spans: Sequence[Span], root: Span) -> Iterator[Span]:
             return
         one = level[0] if len(level) == 1 else _leading(level, spans)
         seen.add(one.span_id)
+        yield one
 
 
 def _leading_of_several(spans: Sequence[Span], root: Span) -> Span | None:

@@ -260,8 +260,8 @@ def test_a_question_is_never_marked_as_absent(tmp_path: Path) -> None:
     whole = {"question": "q", "answer": "a", "docs": ["d"]}
     file = written(guess_of(whole, whole, {"event": "login"}), tmp_path)
     text = file.read_text()
-    assert text.count("# 1 records have no such field: they would be dead letters") == 2
-    assert "# 1 records have no such field: with the ? they count as nothing" in text
+    assert text.count("# 1 of 3 have no such field, and would be dead letters") == 2
+    assert "# 1 of 3 have no such field: with the ? they count as nothing" in text
     assert "    user_input: question" in text
     assert "    retrieved_contexts?: docs" in text
     load({}, file)
