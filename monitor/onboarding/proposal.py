@@ -125,8 +125,8 @@ def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
 def _noted(name: str, lacking: int, records: int) -> Iterator[str]:
     """What it means that some records lack a field."""
     if lacking and name in _NEEDED:
-        yield f"    # {lacking} of {records} have no such field, and would be dead letters. Are they"
-        yield "    # interactions? Records of another kind belong on a topic of their own."
+        yield f"    # {lacking} of {records} have no such field, and would be dead letters. Are"
+        yield "    # they interactions? Records of another kind belong on a topic of their own."
     elif lacking and name == "retrieved_contexts":
         yield f"    # {lacking} of {records} have no such field: with the ? they count as nothing"
         yield "    # retrieved, and so does every record if the field is moved one day."
