@@ -117,7 +117,7 @@ class FileOutcome:
             "rejected": summary.rejected,
             "stopped_before": summary.stopped_before,
             "refused": summary.refused,
-            "usage": summary.usage.model_dump(),
+            "usage": {**summary.usage.model_dump(), "usd": summary.usd},
             "one_text_contexts": summary.one_texts,
             "groups": [
                 {

@@ -75,7 +75,9 @@ async def evaluate_file(
                 after = found.records.after
                 some = [row for row in counted.some if row.number > after]
                 left = max(0, counted.rows - summary.resumed)
-                await agreed(settings, decoder, some, left, voice, yes=options.yes)
+                summary.has_price = await agreed(
+                    settings, decoder, some, left, voice, yes=options.yes
+                )
             await judged(settings, job, None if counted is None else counted.rows, voice)
 
 
@@ -87,11 +89,15 @@ async def agreed(
     voice: Voice,
     *,
     yes: bool,
-) -> None:
-    """Say what ``rows`` rows cost, by ``some`` of them; ``ConfigurationError`` where that is no."""
+) -> bool:
+    """Say what ``rows`` rows cost, by ``some`` of them; whether that is known.
+
+    Raises ``ConfigurationError`` where the answer is no.
+    """
     cost = await foreseen(settings, decoder, some, rows) if some else None
     if cost is not None:
         voice.agree(cost, settings.evaluate.confirm_usd, yes=yes)
+    return cost is None or cost.usd is not None
 
 
 async def judged(settings: Settings, job: EvaluationJob, of: int | None, voice: Voice) -> None:

@@ -60,8 +60,8 @@ class Summary:
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
-    hold. ``causes`` says of each reason of a failure what to do. ``thresholds`` are those of
-    single rows; None: not held.
+    hold. ``has_price``: what a model costs is known. ``causes`` says of each reason of a failure
+    what to do. ``thresholds`` are those of single rows; None: not held.
     """
 
     records: int = 0
@@ -75,6 +75,7 @@ class Summary:
     causes: dict[str, str] = field(default_factory=dict)
     replaced: Counter[Replaced] = field(default_factory=Counter)
     one_texts: int = 0
+    has_price: bool = True
     unused_labels: int = 0
     thresholds: RowThresholds | None = None
     metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
@@ -101,6 +102,11 @@ class Summary:
         if ending.outcome is Outcome.JUDGE_FAILED and ending.reason:
             said = failure_said(ending.reason, ending.judge.model, ending.found)
             self.causes[ending.reason] = said
+
+    @property
+    def usd(self) -> float | None:
+        """What this run has cost; None where nobody knows."""
+        return self.usage.usd if self.has_price or self.usage.usd else None
 
     def groups(self) -> MetricGroups:
         """The metrics by application and judge, in order.
@@ -207,9 +213,13 @@ def one_line(summary: Summary) -> str:
     return (
         f"{summary.records} judged{before}: {outcomes or 'none'}; {summary.rejected} lines left "
         f"out; {usage.calls} calls, {usage.prompt_tokens} prompt and {usage.completion_tokens} "
-        f"completion tokens, {usage.usd:.4f} USD{replaced}"
+        f"completion tokens, {_money(summary.usd)}{replaced}"
         f"{f'; stopped before line {stopped}' if stopped else ''}"
     )
+
+
+def _money(usd: float | None) -> str:
+    return "price not known" if usd is None else f"{usd:.4f} USD"
 
 
 def _replaced(why: Replaced, number: int) -> str:
@@ -218,17 +228,19 @@ def _replaced(why: Replaced, number: int) -> str:
     return f"{number} {what}: the run's begin stands for it"
 
 
-def progress_line(done: int, of: int | None, rate: float, usd: float) -> str:
+def progress_line(done: int, of: int | None, rate: float, usd: float | None) -> str:
     """How far it is, at so many rows a second; ``of`` is None where nobody knows how many.
 
     >>> progress_line(120, 200, 4.0, 0.0512)
     '120 of 200, 4.0/s, 0.0512 USD, 20 s left'
     >>> progress_line(120, None, 4.0, 0.0), progress_line(0, 9, 0.0, 0.0)
     ('120, 4.0/s, 0.0000 USD', '0 of 9, 0.0/s, 0.0000 USD')
+    >>> progress_line(120, None, 4.0, None)
+    '120, 4.0/s, price not known'
     """
     total = "" if of is None else f" of {of:,}"
     left = "" if of is None or not rate else f", {_span(max(0, of - done) / rate)} left"
-    return f"{done:,}{total}, {rate:.1f}/s, {usd:.4f} USD{left}"
+    return f"{done:,}{total}, {rate:.1f}/s, {_money(usd)}{left}"
 
 
 def _span(seconds: float) -> str:

@@ -81,4 +81,4 @@ async def shown(summary: Summary, of: int | None, voice: Voice) -> None:
         await asyncio.sleep(every_s)
         rate = (summary.records - summary.resumed) / (time.monotonic() - began)
         done = summary.records + summary.rejected
-        voice.progress(progress_line(done, of, rate, summary.usage.usd))
+        voice.progress(progress_line(done, of, rate, summary.usd))

@@ -107,7 +107,7 @@ async def judge_answers(
         voice.line(f"judge: {judge_name(settings.judge)}")
         left = [row for row in rows if row.number > found.records.after]
         some = drawn(left, MOST_PRICED, 0)
-        await agreed(settings, decoder, some, len(left), voice, yes=options.yes)
+        summary.has_price = await agreed(settings, decoder, some, len(left), voice, yes=options.yes)
         job = EvaluationJob(decoder, rows, found.records, voice.rejected, summary, found.mark)
         await judged(settings, job, len(rows), voice)
     summary.replaced.clear()  # nobody expects a time of a test
