@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, ParamSpec, TypeVar
+
+from monitor.api.callers import warn
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def meant(found: str, known: Iterable[str]) -> str:
@@ -36,32 +40,71 @@ def known_arguments(function: Callable[P, T]) -> Callable[P, T]:
     >>> score(respones="…")
     Traceback (most recent call last):
     TypeError: score() has no argument 'respones': did you mean response?
+    >>> score("…")
+    Traceback (most recent call last):
+    TypeError: score() takes its arguments by name: response
     """
-    signature = inspect.signature(function)
-    if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
-        raise ValueError(f"{function.__qualname__} takes any argument")
-    known = [name for name in signature.parameters if name not in ("self", "cls")]
+    return _checked(function, _NONE)
 
-    def refuse(args: tuple[object, ...], given: Iterable[str]) -> None:
-        for each in given:
-            if each not in known:
-                # Of a constructor the class is what was called.
-                is_made = function.__name__ == "__init__"
-                name = type(args[0]).__name__ if is_made else function.__name__
-                raise TypeError(f"{name}() has no argument {each!r}: {meant(each, known)}")
+
+def known_or_left_out(
+    left_out: Mapping[str, str],
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """The same; arguments of ``left_out`` are taken, and a warning says what there is instead."""
+    return lambda function: _checked(function, left_out)
+
+
+def _checked(function: Callable[P, T], left_out: Mapping[str, str]) -> Callable[P, T]:
+    check = _Check(function, left_out)
 
     if inspect.iscoroutinefunction(function):
 
         @wraps(function)
         async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
-            refuse(args, kwargs)
-            return await function(*args, **kwargs)
+            return await function(*args, **check(function.__name__, args, kwargs))
 
+        setattr(awaited, "checked", check)  # noqa: B010
         return awaited  # type: ignore[return-value]  # T is the coroutine that this one is, too
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        refuse(args, kwargs)
-        return function(*args, **kwargs)
+        # Of a constructor the class is what was called.
+        is_made = function.__name__ == "__init__"
+        name = type(args[0]).__name__ if is_made else function.__name__
+        return function(*args, **check(name, args, kwargs))
 
     return called
+
+
+class _Check:
+    """Of the arguments of a call, under the name that was called."""
+
+    def __init__(self, function: Callable[..., Any], left_out: Mapping[str, str]) -> None:
+        self._signature, self._left_out = inspect.signature(function), left_out
+        parameters = self._signature.parameters.values()
+        if any(each.kind is each.VAR_KEYWORD for each in parameters):
+            raise ValueError(f"{function.__qualname__} takes any argument")
+        own = [each for each in parameters if each.name not in ("self", "cls")]
+        self._known = [each.name for each in own]
+        self._is_by_name = all(each.kind is each.KEYWORD_ONLY for each in own)
+
+    def __call__(
+        self, name: str, args: tuple[Any, ...], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments without those that are left out; raises ``TypeError``."""
+        kept = {each: value for each, value in given.items() if each not in self._left_out}
+        for each in kept:
+            if each not in self._known:
+                raise TypeError(f"{name}() has no argument {each!r}: {meant(each, self._known)}")
+        try:
+            self._signature.bind(*args, **kept)
+        except TypeError as error:
+            if self._is_by_name and "positional" in str(error):
+                names = ", ".join(self._known)
+                raise TypeError(f"{name}() takes its arguments by name: {names}") from None
+            raise TypeError(f"{name}(): {error}") from None
+        dropped = [each for each in given if each in self._left_out and given[each]]
+        if dropped:
+            said = "; ".join(f"{each}: {self._left_out[each]}" for each in dropped)
+            warn(f"{name}() leaves out {said}")
+        return kept

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from monitor.api.arguments import known_arguments, meant
+from monitor.api.arguments import known_or_left_out, meant
 from monitor.api.classes import METRIC_CLASSES, class_name
 from monitor.api.columns import FIELDS, Column, RowColumns
 from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
@@ -35,7 +35,18 @@ _AHEAD: Final = 4
 _EVERY_S: Final = {True: 1.0, False: 10.0}
 
 
-@known_arguments
+#: Arguments of ragas that change nothing here → what there is instead.
+_OF_RAGAS: Final = {
+    "run_config": "set judge.concurrency, judge.attempt_timeout_s and judge.retries",
+    "batch_size": "set judge.concurrency",
+    "embeddings": "no metric needs them",
+    "callbacks": "nobody is told of single calls; the result has its records",
+    "experiment_name": "the result has no name",
+    "return_executor": "the rows are judged at once",
+}
+
+
+@known_or_left_out(_OF_RAGAS)
 async def aevaluate(
     dataset: Any,
     metrics: Sequence[AnyMetric] | None = None,

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 import time
-import warnings
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
+from monitor.api.callers import warn
 from monitor.api.samples import ScorableTurn
 from monitor.app.caches import Caches, KeptMemory
 from monitor.app.policies import build_judges, build_redactor, traffic
@@ -85,7 +85,7 @@ class JudgeChoice:
     def warn(self) -> None:
         """Say so where nobody has chosen the lexical judge."""
         if self.is_lexical_by_default:
-            warnings.warn(_LEXICAL, UserWarning, stacklevel=3)
+            warn(_LEXICAL)
 
 
 def _require_judge(given: object) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from monitor.api.arguments import known_arguments
+from monitor.api.callers import warn
 from monitor.api.judges import AnyJudge, JudgeChoice, JudgedTurn, RelevanceBy, ready
 from monitor.api.problems import InputRejected
 from monitor.api.results import MetricResult
@@ -128,11 +128,9 @@ class CatalogueMetric:
             turn.is_one_text and len(turn.interaction.retrieved_contexts) == 1 for turn in turns
         ]
         if any(found) and self.scored == "noise_sensitivity_irrelevant":
-            warnings.warn(
+            warn(
                 f"{sum(found)} of {len(found)} contexts are one text, which counts as one relevant "
-                "passage: noise_sensitivity_irrelevant is 0 there by itself; give a list",
-                UserWarning,
-                stacklevel=3,
+                "passage: noise_sensitivity_irrelevant is 0 there by itself; give a list"
             )
 
     async def _scored(self, turn: ScorableTurn) -> MetricResult:
@@ -169,7 +167,7 @@ class NoiseSensitivity(CatalogueMetric):
         focus: Mode | None = None,
     ) -> None:
         if focus is not None:
-            warnings.warn("focus is called mode now", DeprecationWarning, stacklevel=3)
+            warn("focus is called mode now", DeprecationWarning)
             if mode is not None and mode != focus:
                 raise ValueError(f"mode is {mode!r} and focus is {focus!r}: give mode alone")
         self.mode: Mode = mode or focus or "relevant"

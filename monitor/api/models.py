@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from monitor.api.arguments import known_arguments
+from monitor.api.arguments import known_or_left_out
 from monitor.api.judges import NamedModel
 
+#: Arguments of ragas that change nothing here → what there is instead.
+_OF_RAGAS: Final = {
+    "max_tokens": "set judge.max_tokens",
+    "temperature": "the judge asks at its own, 0 where the model takes it",
+    "top_p": "the judge leaves it to the provider",
+}
 
-@known_arguments
+
+@known_or_left_out(_OF_RAGAS)
 def llm_factory(model: str, provider: str = "openai", client: Any = None) -> NamedModel:
     """The model as a judge; of the client its address and key are taken.
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import WRAPPER_ASSIGNMENTS, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from monitor.api.callers import called_here
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -19,9 +21,14 @@ def waited_for(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """The same for plain code: it waits for the end. ``ascore`` becomes ``score``."""
     name = function.__name__.removeprefix("a").replace("_a", "_")
 
+    check = getattr(function, "checked", None)
+
     @wraps(function, assigned=[each for each in WRAPPER_ASSIGNMENTS if each != "__doc__"])
     def waiting(*args: P.args, **kwargs: P.kwargs) -> T:
-        return to_its_end(lambda: function(*args, **kwargs))
+        with called_here():
+            # Under the name that was called.
+            kept = kwargs if check is None else check(name, args, kwargs)
+            return to_its_end(lambda: function(*args, **kept))
 
     waiting.__qualname__ = function.__qualname__.replace(function.__name__, name)
     waiting.__name__ = name

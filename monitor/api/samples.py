@@ -80,6 +80,15 @@ class EvaluationDataset(Sequence[SingleTurnSample]):
         """The samples as rows."""
         return [sample.to_dict() for sample in self.samples]
 
+    def features(self) -> list[str]:
+        """The fields that any sample has, in the order of ``SingleTurnSample``."""
+        found = {name for row in self.to_list() for name in row}
+        return [name for name in SingleTurnSample.model_fields if name in found]
+
+    def to_pandas(self) -> Any:
+        """The samples as a DataFrame; raises ``ImportError`` where pandas is not installed."""
+        return frame_of(self.to_list())
+
     def __len__(self) -> int:
         return len(self.samples)
 
@@ -87,6 +96,15 @@ class EvaluationDataset(Sequence[SingleTurnSample]):
         """A sample, or of a slice a set of them."""
         found = self.samples[index]
         return type(self)(found) if isinstance(index, slice) else found
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """The rows as a DataFrame; raises ``ImportError`` where pandas is not installed."""
+    try:
+        from pandas import DataFrame
+    except ImportError as error:
+        raise ImportError("to_pandas needs pandas: pip install pandas, or use to_list") from error
+    return DataFrame(rows)
 
 
 def rows_of(data: Any) -> Iterator[Mapping[str, Any]]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from monitor.api.arguments import meant
 from monitor.api.results import MetricResult
+from monitor.api.samples import frame_of
 from monitor.evaluate.column import ColumnStatistics, described
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord, Usage
@@ -70,6 +72,8 @@ class EvaluationResult(Mapping[str, list[float | None]]):
 
     def results(self, name: str) -> list[MetricResult]:
         """Of one metric, each with its evidence."""
+        if name not in self._columns:
+            raise KeyError(f"no metric {name!r}: {meant(name, self._columns)}")
         metric, records = self._columns[name]
         return [MetricResult(metric, record) for record in records]
 
@@ -108,13 +112,7 @@ class EvaluationResult(Mapping[str, list[float | None]]):
 
     def to_pandas(self) -> Any:
         """The same as a DataFrame; raises ``ImportError`` where pandas is not installed."""
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas, or use to_list") from (
-                error
-            )
-        return DataFrame(self.to_list())
+        return frame_of(self.to_list())
 
     def lines(self) -> Iterator[str]:
         """A line for each metric: mean, interval, rows with a value, and why others have none."""

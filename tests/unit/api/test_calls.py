@@ -147,6 +147,65 @@ def test_a_field_of_a_sample_is_known_or_an_error() -> None:
         Faithfulness(judge="offline").single_turn_score(SingleTurnSample(user_input="a"))
 
 
+def test_an_error_names_what_was_called() -> None:
+    """Not the coroutine behind it; nor is a sample taken by its place."""
+    scorer = Faithfulness(judge="offline")
+    with pytest.raises(TypeError, match=r"^score\(\) has no argument"):
+        scorer.score(**FIELDS, contexts=[])  # type: ignore[call-arg]
+    with pytest.raises(
+        TypeError, match=r"^score\(\) takes its arguments by name: user_input, resp"
+    ):
+        scorer.score(SingleTurnSample(**FIELDS))  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match=r"^score\(\): missing a required argument: 'response'"):
+        scorer.score(user_input="a")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^evaluate\(\) has no argument 'metrix'"):
+        rag_monitor.evaluate([FIELDS], metrix=[])
+
+
+async def test_a_warning_shows_the_line_of_who_called() -> None:
+    """From plain code, beside a running loop, and awaited."""
+    scorer = NoiseSensitivity(judge="offline", mode="irrelevant")
+    fields = {**FIELDS, "retrieved_contexts": PASSAGES[0]}
+
+    async def called() -> None:
+        await asyncio.to_thread(lambda: scorer.score(**fields))
+        scorer.score(**fields)
+        await scorer.ascore(**fields)
+        await rag_monitor.aevaluate([fields], [scorer], show_progress=False)
+
+    with pytest.warns(UserWarning, match="one text") as found:
+        await called()
+    assert [each.filename for each in found] == [__file__] * 4
+
+
+def test_arguments_of_ragas_are_taken() -> None:
+    """Those that change nothing, with one warning that says what there is instead."""
+    with pytest.warns(UserWarning, match=r"evaluate\(\) leaves out run_config: set judge") as found:
+        rag_monitor.evaluate(
+            [FIELDS],
+            ["faithfulness"],
+            llm="offline",
+            run_config=object(),
+            batch_size=4,
+            callbacks=None,
+            show_progress=False,
+        )
+    (one,) = found
+    assert "batch_size: set judge.concurrency" in str(one.message)
+    assert "callbacks" not in str(one.message)
+    with pytest.warns(UserWarning, match=r"llm_factory\(\) leaves out temperature"):
+        llm_factory("judge", temperature=0.1)
+
+
+def test_a_column_that_is_not_there_names_those_that_are() -> None:
+    """As of a set its fields."""
+    result = rag_monitor.evaluate([FIELDS], ["faithfulness"], llm="offline", show_progress=False)
+    with pytest.raises(KeyError, match="no metric 'faithfullness': did you mean faithfulness"):
+        result["faithfullness"]
+    found = rag_monitor.EvaluationDataset.from_list([FIELDS])
+    assert found.features() == ["user_input", "retrieved_contexts", "response", "reference"]
+
+
 def test_half_a_character_is_named_with_its_field() -> None:
     """Of one score there is no row; of many there is."""
     said = "response: half a character (a lone surrogate) at 1: decode the text anew"
