@@ -37,6 +37,8 @@ _OPERATIONS: Final = {
     "embeddings": "EMBEDDING",
 }
 _TRACELOOP: Final = {"workflow": CHAIN, "task": CHAIN, "agent": AGENT, "tool": "TOOL"}
+#: Characters of a passage that stand in no question by chance.
+_TELLING: Final = 20
 #: Where applications put a question and an answer within an object, the likeliest first.
 _ASKED: Final = (
     "question",
@@ -188,13 +190,14 @@ def interaction(
     Its time is the end of its root. Raises ``MessageRejected`` naming what was looked for.
     """
     ordered = sorted(_belonging(spans, root), key=_begin)
+    passages = _passages(ordered)
     fields: dict[str, Any] = {
         "interaction_id": root.trace_id,
         "timestamp": root.ended_ns,
         "application": _application(root),
-        "user_input": _question(ordered, root),
+        "user_input": _question(ordered, root, passages),
         "response": _answer(ordered, root),
-        "retrieved_contexts": _passages(ordered),
+        "retrieved_contexts": passages,
         "attributes": _attributes(ordered, root),
     }
     refuse_packed(fields)
@@ -227,13 +230,16 @@ def _application(root: Span) -> str | None:
 # Question and answer
 
 
-def _question(spans: Sequence[Span], root: Span) -> str:
+def _question(spans: Sequence[Span], root: Span, passages: Sequence[Mapping[str, Any]] = ()) -> str:
     """Of the root, or the chain or agent next to it; else of the model that answers.
 
-    Where that has none it is the query of the retriever, which may be another one's words.
+    Where that has none, or a prompt that holds the passages, it is the query of the retriever,
+    which may be another one's words.
     """
     for span in _leading_to_the_model(spans, root):
-        if (found := _ASKING.of(span)) is not None:
+        if (found := _ASKING.of(span)) is None:
+            continue
+        if kind(span) != LLM or not _holds_passages(found, passages):
             return found
     for wanted in (RETRIEVER, LLM):
         for span in spans:
@@ -243,6 +249,12 @@ def _question(spans: Sequence[Span], root: Span) -> str:
     if beside is not None and (found := _ASKING.of(beside)) is not None:
         return found
     raise _nothing("user_input", "input", spans, root)
+
+
+def _holds_passages(prompt: str, passages: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a text is what was retrieved, with a question somewhere in it."""
+    texts = (each["text"] for each in passages)
+    return any(isinstance(t, str) and len(t) >= _TELLING and t in prompt for t in texts)
 
 
 def _answer(spans: Sequence[Span], root: Span) -> str:

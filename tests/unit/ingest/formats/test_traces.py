@@ -440,6 +440,18 @@ def test_question_and_answer_are_of_one_call_of_a_model() -> None:
     assert told(made(root, rewrites, searches, silent)).user_input == "rewritten"
 
 
+def test_a_prompt_that_holds_the_passages_is_no_question() -> None:
+    """The retriever was asked for less; without its query the prompt is all there is."""
+    text = "The warranty lasts 24 months from the day of delivery."
+    root = ended(1, None, 900, {"http.route": "/ask"})
+    found = {KIND: "RETRIEVER", "retrieval.documents.0.document.content": text}
+    searches = ended(2, 1, 100, found | {"input.value": "warranty?"})
+    replies = ended(3, 1, 200, model(f"Answer by this.\n{text}\nHow long?", "a."))
+    assert told(made(root, searches, replies)).user_input == "warranty?"
+    without = ended(2, 1, 100, found)
+    assert told(made(root, without, replies)).user_input.endswith("How long?")
+
+
 @pytest.mark.parametrize("holding", [{KIND: "LLM"}, SEARCH])
 def test_of_chains_side_by_side_one_holds_the_model(holding: Json) -> None:
     """Below a request a guard stands beside the chain that answers; else the last one to end."""
