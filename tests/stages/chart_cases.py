@@ -132,6 +132,35 @@ CASES: Final[dict[str, Values]] = {
         "dashboards": {"enabled": True},
     },
     "six": {"config": {"http": {"host": "::"}, "audit": {"host": "::"}}},
+    "numbers": {
+        "config": {
+            "kafka": {
+                "sasl_oauth": "aws_msk_iam",
+                "sasl_mechanism": "OAUTHBEARER",
+                "security_protocol": "SASL_SSL",
+            }
+        },
+        "audit": {
+            "enabled": True,
+            "persistence": {"storageClass": "-"},
+            "priorityClassName": "12",
+        },
+        "exporter": {"labels": {"team": "7"}},
+        "scorer": {"labels": {"team": "8"}, "annotations": {"example.com/mesh": "off"}},
+        "secrets": {
+            "existingSecret": "1234",
+            "keys": {"audit.password_file": "123", "kafka.ssl_cafile": "456"},
+        },
+        "serviceAccount": {"name": "99"},
+        "pod": {
+            "extraEnv": [
+                {
+                    "name": "RAG_MONITOR_JUDGE__API_KEY",
+                    "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}},
+                }
+            ]
+        },
+    },
     "recreate": {
         "scorer": {"updateStrategy": {"type": "Recreate"}, "terminationGracePeriodSeconds": 21}
     },
@@ -166,6 +195,40 @@ REFUSED: Final[list[tuple[Values, str]]] = [
     (
         {"prometheusRule": {"enabled": True}, "config": {"sampling": {"rate": 0.1}}},
         r"the rules depend on config.sampling.rate.*rules render",
+    ),
+    (
+        {"prometheusRule": {"enabled": True}, "config": {"sampling": {"rate": 0}}},
+        r"the rules depend on config.sampling.rate",
+    ),
+    ({"config": {"http": {"host": "127.0.0.1"}}}, r"config.http.host: found 127.0.0.1.*for ever"),
+    ({"config": {"http": {"host": "::1"}}}, r"config.http.host: found ::1"),
+    (
+        {"audit": {"enabled": True}, "config": {"audit": {"host": "localhost"}}},
+        r"config.audit.host: found localhost",
+    ),
+    ({"fullnameOverride": "Foo_Bar"}, r"/fullnameOverride.*pattern"),
+    ({"scorer": {"pdb": {"maxUnavailable": "abc"}}}, r"/pdb/maxUnavailable.*pattern"),
+    ({"pod": {"extraVolumes": [{"name": "tmp"}]}}, r"/pod/extraVolumes/0/name"),
+    (
+        {"pod": {"labels": {"app.kubernetes.io/name": "x"}}},
+        r"propertyName 'app.kubernetes.io/name'",
+    ),
+    (
+        {"pod": {"extraEnv": [{"name": "RAG_MONITOR_HTTP__PORT", "value": "1"}]}},
+        r"pod.extraEnv: found RAG_MONITOR_HTTP__PORT",
+    ),
+    (
+        {"audit": {"extraEnv": [{"name": "RAG_MONITOR_AUDIT__HOST", "value": "::"}]}},
+        r"audit.extraEnv: found RAG_MONITOR_AUDIT__HOST",
+    ),
+    (
+        {"scorer": {"extraEnv": [{"name": "RAG_MONITOR_JUDGE__API_KEY", "value": "sk"}]}},
+        r"scorer.extraEnv: found RAG_MONITOR_JUDGE__API_KEY with a value",
+    ),
+    ({"config": {"kafka": None}}, r"config.kafka.bootstrap_servers: missing"),
+    (
+        {"config": {"kafka": None}, "scorer": {"keda": {"enabled": True}}},
+        r"config.kafka.bootstrap_servers: missing",
     ),
     ({"prometheusRule": {"files": {"a": "nonsense"}}}, r"/prometheusRule/files/a.*pattern"),
 ]
@@ -206,6 +269,8 @@ def environment(pod: Document, manifests: dict[str, str], folder: Path) -> dict[
     }
     found = {}
     for variable in container["env"]:
+        if "valueFrom" in variable:
+            continue
         name, value = variable["name"], variable["value"]
         if value.startswith("/"):
             directory, _, file = value.rpartition("/")

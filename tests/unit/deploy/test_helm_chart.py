@@ -170,6 +170,37 @@ def test_a_role_gets_only_its_secrets(
     assert all("RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE" in names for names in found.values())
 
 
+def test_names_of_digits_stay_texts(charts: dict[str, dict[str, Any]]) -> None:
+    """Of Secrets, accounts and classes; and ``-`` is the storage class that is none."""
+    manifests = charts["numbers"]["manifests"]
+    (claim,) = of_kind(manifests, "PersistentVolumeClaim")
+    assert claim["spec"]["storageClassName"] == ""
+    pod = pods(manifests)["audit"]
+    assert (pod["serviceAccountName"], pod["priorityClassName"]) == ("99", "12")
+
+
+def test_every_role_has_the_library_that_logs_in_to_msk(
+    charts: dict[str, dict[str, Any]],
+) -> None:
+    """With ``aws_msk_iam`` all roles run the scorer's image, which alone has it."""
+    found = pods(charts["numbers"]["manifests"]).values()
+    assert {p["containers"][0]["image"].partition(":")[0] for p in found} == {"rag-monitor-scorer"}
+
+
+def test_the_doctor_passes_where_scorers_pass(charts: dict[str, dict[str, Any]]) -> None:
+    """It has the scorers' labels and annotations, and their network policy covers it."""
+    manifests = charts["numbers"]["manifests"]
+    (doctor,) = of_kind(manifests, "Pod")
+    assert doctor["metadata"]["labels"]["team"] == "8"
+    assert doctor["metadata"]["annotations"]["example.com/mesh"] == "off"
+    covered = {
+        role
+        for each in of_kind(manifests, "NetworkPolicy")
+        for role in each["spec"]["podSelector"]["matchExpressions"][0]["values"]
+    }
+    assert covered == set(pods(manifests))
+
+
 @CASE
 def test_every_pod_is_restricted(manifests: dict[str, str]) -> None:
     """As the restricted Pod Security Standard asks, and with a root that cannot be written."""

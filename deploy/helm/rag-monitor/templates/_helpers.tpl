@@ -17,7 +17,7 @@
 
 {{- define "rag-monitor.selector" -}}
 app.kubernetes.io/name: {{ include "rag-monitor.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "rag-monitor.labels" -}}
@@ -36,7 +36,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "rag-monitor.image" -}}
-{{- $image := index .root.Values.image .image -}}
+{{- /* Only the scorer's image has the library that logs in to MSK. */ -}}
+{{- $msk := eq (dig "kafka" "sasl_oauth" "" .root.Values.config | toString) "aws_msk_iam" -}}
+{{- $image := index .root.Values.image ($msk | ternary "scorer" .image) -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $image.repository $image.digest -}}
 {{- else -}}
@@ -82,16 +84,39 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- $found | toJson -}}
 {{- end -}}
 
+{{/* Whether config has a setting: 0 and false count, what is null or empty does not. */}}
+{{- define "rag-monitor.given" -}}
+{{- $node := .config -}}
+{{- range splitList "." .path -}}
+{{- $node = kindIs "map" $node | ternary (get (kindIs "map" $node | ternary $node dict) .) "" -}}
+{{- end -}}
+{{- if not (has (toJson $node) (list "null" "\"\"" "{}" "[]")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* What extraEnv may not say: known secrets in clear, and what the chart takes from config. */}}
+{{- define "rag-monitor.checkEnv" -}}
+{{- $secrets := list -}}
+{{- range .known.secrets }}{{ $secrets = append $secrets (include "rag-monitor.variable" .) }}{{ end -}}
+{{- $ofEntries := "^RAG_MONITOR_APPLICATIONS__[0-9]+__JUDGE__(API_KEY|HEADERS|CACHE__URL)$" -}}
+{{- range $place, $entries := .places -}}
+{{- range $entries -}}
+{{- $name := get . "name" | toString -}}
+{{- if regexMatch "^RAG_MONITOR_(HTTP|AUDIT)__(HOST|PORT)$" $name -}}
+{{- fail (printf "%s.extraEnv: found %s: probes and Services take it from config. Set it there" $place $name) -}}
+{{- end -}}
+{{- if and (get . "value") (or (has $name $secrets) (regexMatch $ofEntries $name)) -}}
+{{- fail (printf "%s.extraEnv: found %s with a value: a secret would stand in a Deployment. Use secrets.keys, or valueFrom" $place $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What cannot be right is an error here, and not a pod that does not start. */}}
 {{- define "rag-monitor.check" -}}
 {{- $values := .Values -}}
 {{- $known := .Files.Get "files/settings.yaml" | fromYaml -}}
 {{- range $known.secrets -}}
-{{- $node := $values.config -}}
-{{- range splitList "." . -}}
-{{- $node = kindIs "map" $node | ternary (get (kindIs "map" $node | ternary $node dict) .) "" -}}
-{{- end -}}
-{{- if $node -}}
+{{- if include "rag-monitor.given" (dict "config" $values.config "path" .) -}}
 {{- fail (printf "config.%s: a secret would stand in a ConfigMap. Put it into a Secret, name that in secrets.existingSecret, and give its key: secrets.keys: {%s: KEY}" . .) -}}
 {{- end -}}
 {{- end -}}
@@ -103,6 +128,20 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $part := list "http" "audit" -}}
+{{- $host := dig $part "host" "" $values.config | toString | lower -}}
+{{- if and (or (eq $part "http") $values.audit.enabled) (regexMatch "^(127\\..*|localhost|::1)$" $host) -}}
+{{- fail (printf "config.%s.host: found %s, which only the pod itself reaches: probes would restart it for ever. Use 0.0.0.0, or :: for IPv6" $part $host) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (include "rag-monitor.given" (dict "config" $values.config "path" "kafka.bootstrap_servers")) -}}
+{{- fail "config.kafka.bootstrap_servers: missing. Name your brokers: HOST:PORT, with commas between them" -}}
+{{- end -}}
+{{- $places := dict -}}
+{{- range $place := list "pod" "scorer" "exporter" "audit" -}}
+{{- $_ := set $places $place (get (index $values $place) "extraEnv" | default list) -}}
+{{- end -}}
+{{- include "rag-monitor.checkEnv" (dict "known" $known "places" $places) -}}
 {{- if and $values.secrets.keys (not $values.secrets.existingSecret) -}}
 {{- fail "secrets.existingSecret: missing, and secrets.keys names keys of it" -}}
 {{- end -}}
@@ -128,11 +167,7 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- end -}}
 {{- if and $values.prometheusRule.enabled (not $values.prometheusRule.files) -}}
 {{- range $path := $known.rules -}}
-{{- $node := $values.config -}}
-{{- range splitList "." $path -}}
-{{- $node = kindIs "map" $node | ternary (get (kindIs "map" $node | ternary $node dict) .) "" -}}
-{{- end -}}
-{{- if $node -}}
+{{- if include "rag-monitor.given" (dict "config" $values.config "path" $path) -}}
 {{- fail (printf "prometheusRule.files: missing, and the rules depend on config.%s, which is set. Render yours: rag-monitor rules render --config monitor.yaml --out rules, and give them by --set-file prometheusRule.files.rag-monitor=rules/rag-monitor.yml --set-file prometheusRule.files.rag-quality=rules/rag-quality.yml" $path) -}}
 {{- end -}}
 {{- end -}}

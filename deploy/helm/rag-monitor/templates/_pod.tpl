@@ -19,7 +19,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ include "rag-monitor.serviceAccount" .root }}
+  serviceAccountName: {{ include "rag-monitor.serviceAccount" .root | quote }}
   automountServiceAccountToken: false
   # A Service of the name rag-monitor-audit would set RAG_MONITOR_AUDIT_PORT, which looks like ours.
   enableServiceLinks: false
@@ -33,7 +33,7 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with $own.priorityClassName | default $shared.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   {{- with $own.nodeSelector | default $shared.nodeSelector }}
   nodeSelector:
@@ -150,20 +150,20 @@ spec:
 {{- with include "rag-monitor.keys" . | fromJson }}
 - name: secrets
   secret:
-    secretName: {{ $.root.Values.secrets.existingSecret }}
+    secretName: {{ $.root.Values.secrets.existingSecret | quote }}
     # Of the group alone, which fsGroup makes the process's own.
     defaultMode: 0440
     # Only what this role needs.
     items:
       {{- range values . | uniq | sortAlpha }}
-      - key: {{ . }}
-        path: {{ . }}
+      - key: {{ . | quote }}
+        path: {{ . | quote }}
       {{- end }}
 {{- end }}
 {{- if and (eq .role "audit") .root.Values.audit.persistence.enabled }}
 - name: audits
   persistentVolumeClaim:
-    claimName: {{ .root.Values.audit.persistence.existingClaim | default (printf "%s-audit" (include "rag-monitor.fullname" .root)) }}
+    claimName: {{ .root.Values.audit.persistence.existingClaim | default (printf "%s-audit" (include "rag-monitor.fullname" .root)) | quote }}
 {{- end }}
 {{- with concat .root.Values.pod.extraVolumes ((index .root.Values .role).extraVolumes | default list) }}
 {{ toYaml . }}
