@@ -146,7 +146,11 @@ CASES: Final[dict[str, Values]] = {
             "priorityClassName": "12",
         },
         "exporter": {"labels": {"team": "7"}},
-        "scorer": {"labels": {"team": "8"}, "annotations": {"example.com/mesh": "off"}},
+        "scorer": {
+            "labels": {"team": "8"},
+            "annotations": {"example.com/mesh": "off"},
+            "keda": {"enabled": True, "authenticationRef": "5"},
+        },
         "secrets": {
             "existingSecret": "1234",
             "keys": {"audit.password_file": "123", "kafka.ssl_cafile": "456"},
@@ -160,6 +164,10 @@ CASES: Final[dict[str, Values]] = {
                 }
             ]
         },
+    },
+    "claim": {
+        "audit": {"enabled": True, "persistence": {"existingClaim": "77"}},
+        "secrets": {"existingSecret": "s", "keys": {"audit.password_file": "passwords"}},
     },
     "recreate": {
         "scorer": {"updateStrategy": {"type": "Recreate"}, "terminationGracePeriodSeconds": 21}

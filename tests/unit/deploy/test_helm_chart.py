@@ -177,6 +177,8 @@ def test_names_of_digits_stay_texts(charts: dict[str, dict[str, Any]]) -> None:
     assert claim["spec"]["storageClassName"] == ""
     pod = pods(manifests)["audit"]
     assert (pod["serviceAccountName"], pod["priorityClassName"]) == ("99", "12")
+    (scaled,) = of_kind(manifests, "ScaledObject")
+    assert scaled["spec"]["triggers"][0]["authenticationRef"] == {"name": "5"}
 
 
 def test_every_role_has_the_library_that_logs_in_to_msk(
