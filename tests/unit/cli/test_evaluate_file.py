@@ -349,6 +349,8 @@ async def test_how_far_it_is_is_said(tmp_path: Path) -> None:
     async with JudgeServer(LABELS) as server:
         command = ["evaluate", str(file), "--out", str(out), *model_at(server)]
         command += ["--set", "judge.concurrency=1"]
+        for name in ("input", "output"):
+            command += ["--set", f"judge.price.{name}_usd_per_million=1"]
         with running(*command, terminal=terminal) as process:
             seen = b""
 
