@@ -55,8 +55,11 @@ async def test_traffic_becomes_gauges_and_an_alert(tmp_path: Path) -> None:
             n = await value('max(rag_score_samples{metric="faithfulness",window="5m"})')
             return n is not None and n > 20
 
+        async def scraped() -> bool:
+            return await value('sum(up{job="rag-monitor"})') == 2
+
         await until(scored, "scores in Prometheus")
-        assert await value('sum(up{job="rag-monitor"})') == 2
+        await until(scraped, "both targets")
         assert 0.5 < (await value('rag_score{metric="faithfulness",window="5m"}') or 0) <= 1
         newer = json.dumps({"schema": "rag.score/2"}).encode()
         await produce(stack.address("kafka", 9094), "rag.scores.v1", [Record(newer, b"k")])
