@@ -197,12 +197,16 @@ async def judged_rows(
             if raises:
                 require_judgement(judged)
 
+    failed: JudgeFailed | None = None
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(len(turns), _AHEAD * choice.settings.judge.concurrency)):
                 group.create_task(work())
     except* JudgeFailed as errors:
-        raise errors.exceptions[0] from None
+        # Raised here, Python before 3.11.4 puts it into a group again.
+        (failed, *_) = (one for one in errors.exceptions if isinstance(one, JudgeFailed))
+    if failed is not None:
+        raise failed from None
     if summary.refused:
         raise DependencyRefused(summary.refused)
     return [record for record in found if record is not None]
