@@ -178,7 +178,11 @@ class GroupWatch:
             health,
             "group_watch",
         )
-        return cls(client, await ClusterView.start(connection, health, "group_watch"), topic)
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(client.stop)
+            cluster = await ClusterView.start(connection, health, "group_watch")
+            on_failure.pop_all()
+        return cls(client, cluster, topic)
 
     async def look(self) -> dict[Partition, tuple[int, int]]:
         """Partition → (committed offset, end offset); empty while the topic is missing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -329,18 +330,14 @@ class Redelivery(ConsumerRebalanceListener):
             health,
             "redrive",
         )
-        cluster = await ClusterView.start(connection, health, "redrive")
-        try:
-            numbers = (await cluster.partitions()).get(topic, [])
-        finally:
-            await cluster.stop()
-        if not numbers:
-            await stopped(client.stop(), "redrive")
-            raise _missing(connection, topic)
-        parts = [TopicPartition(topic, number) for number in numbers]
-        ends = await bounded(client.end_offsets(parts), REQUEST_LIMIT_S)
-        member = cls(connection, client, ends)
-        client.subscribe([topic], listener=member)
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(client.stop)
+            ends = await patiently(
+                partial(_ends_of, connection, client, health, topic), connection, health, "redrive"
+            )
+            member = cls(connection, client, ends)
+            client.subscribe([topic], listener=member)
+            on_failure.pop_all()
         return member
 
     async def on_partitions_revoked(self, _revoked: set[TopicPartition]) -> None:
@@ -432,6 +429,21 @@ async def _unread(
         if await bounded(client.position(part), REQUEST_LIMIT_S) < ends[part]:
             return True
     return False
+
+
+async def _ends_of(
+    connection: Connection, client: BoundedConsumer, health: Health, topic: str
+) -> dict[TopicPartition, int]:
+    """Where the partitions end; raises ``DependencyRefused`` when there is no such topic."""
+    cluster = await ClusterView.start(connection, health, "redrive")
+    try:
+        numbers = (await cluster.partitions()).get(topic, [])
+    finally:
+        await cluster.stop()
+    if not numbers:
+        raise _missing(connection, topic)
+    parts = [TopicPartition(topic, number) for number in numbers]
+    return await bounded(client.end_offsets(parts), REQUEST_LIMIT_S)
 
 
 def _missing(connection: Connection, topic: str) -> DependencyRefused:

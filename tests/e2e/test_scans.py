@@ -7,6 +7,7 @@ import time
 from asyncio import Event, create_subprocess_exec, to_thread
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,16 @@ async def _has_records(broker: str) -> bool:
 async def _read_by_both(broker: KafkaBroker) -> None:
     kafka = connection(load({}, None, {"kafka.bootstrap_servers": broker.bootstrap}))
     health = Health(time.monotonic)
-    scan = await TopicScan.start(kafka, health, silence_s=SILENCE_S)
-    member = await Redelivery.start(kafka, health, group_id="again", topic=TOPIC)
+    async with AsyncExitStack() as stack:
+        scan = await TopicScan.start(kafka, health, silence_s=SILENCE_S)
+        stack.push_async_callback(scan.stop)
+        member = await Redelivery.start(kafka, health, group_id="again", topic=TOPIC)
+        stack.push_async_callback(member.stop)
+        stack.callback(broker.thaw)
+        await _both_end(broker, scan, member)
+
+
+async def _both_end(broker: KafkaBroker, scan: TopicScan, member: Redelivery) -> None:
     read = 0
 
     async def all_of_it() -> None:
@@ -88,13 +97,8 @@ async def _read_by_both(broker: KafkaBroker) -> None:
     async def take(records: Sequence[KafkaRecord]) -> int:
         return len(records)
 
-    try:
-        with pytest.raises(DependencyRefused, match=SAID):
-            await all_of_it()
-        assert 1 <= read < len(RECORDS)
-        with pytest.raises(DependencyRefused, match=SAID):
-            await member.work_through(take, Event(), SILENCE_S)
-    finally:
-        broker.thaw()
-        await scan.stop()
-        await member.stop()
+    with pytest.raises(DependencyRefused, match=SAID):
+        await all_of_it()
+    assert 1 <= read < len(RECORDS)
+    with pytest.raises(DependencyRefused, match=SAID):
+        await member.work_through(take, Event(), SILENCE_S)
