@@ -54,7 +54,7 @@ from monitor.records.control import (
 )
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
-from monitor.runtime.supervision import supervised
+from monitor.runtime.supervision import meanwhile
 from monitor.stats.period import DAY_S
 from monitor.telemetry import ExporterTelemetry
 
@@ -237,9 +237,8 @@ class Exporter:
     async def run(self) -> None:
         """Replay and follow until cancelled."""
         self._health.waits("exporter", f"replay of {self._topics.scores}")
-        async with asyncio.TaskGroup() as group:
-            for what, work in self._works():
-                group.create_task(supervised(what, work))
+        async with meanwhile(*self._works()):
+            await asyncio.Event().wait()
 
     def _works(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
         yield "reading control records", self._control.run()

@@ -34,10 +34,16 @@ async def meanwhile(*works: tuple[str, Coroutine[Any, Any, None]]) -> AsyncItera
 
     One that fails ends the block: an exception group with what ``supervised`` raises.
     """
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(supervised(what, work), name=what) for what, work in works]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(supervised(what, work), name=what) for what, work in works]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+    finally:
+        # A task that is cancelled before its first step never comes to its work, and Python would
+        # warn of that. For all others this does nothing.
+        for _, work in works:
+            work.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 from structlog.testing import capture_logs
@@ -70,3 +72,13 @@ async def test_what_fails_in_the_block_ends_the_works() -> None:
         await block()
     assert [type(error) for error in failed.value.exceptions] == [KeyError]
     assert cleaned == ["ended"]
+
+
+async def test_a_work_that_has_not_begun_ends_in_silence() -> None:
+    """A block may end before any work has had its turn, as by a signal right after the start."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        async with meanwhile(("one", _for_ever([])), ("other", _for_ever([]))):
+            pass
+        gc.collect()
+    assert [str(each.message) for each in told] == []
