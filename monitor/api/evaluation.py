@@ -158,7 +158,7 @@ class _RowsJob:
         llm, judge, relevance = who
         JudgeChoice.of(llm, judge, relevance)  # a wrong one is told, also where none needs it
         made: list[tuple[JudgeChoice, list[ScoreRecord]]] = []
-        columns = {}
+        columns, has_price = {}, True
         for metric in metrics:
             choice = metric.choice(llm if judge is None else judge, relevance)
             metric.warn(turns)
@@ -167,9 +167,10 @@ class _RowsJob:
                 choice.warn()
                 with _progress(len(turns), shows=self.shows) as summary:
                     found = await judged_rows(turns, choice, summary, raises=self.raises)
+                has_price = has_price and summary.usd is not None
                 made.append((choice, found))
             columns[metric.name] = (metric.scored, found)
-        return EvaluationResult(rows, columns)
+        return EvaluationResult(rows, columns, has_price=has_price)
 
 
 async def judged_rows(
@@ -185,6 +186,7 @@ async def judged_rows(
     judge answers none of them.
     """
     judge, summary = await ready(choice), summary or Summary()
+    summary.has_price = judge.has_price
     found: list[ScoreRecord | None] = [None] * len(turns)
     rows = iter(enumerate(turns))
 
@@ -222,7 +224,7 @@ def _progress(rows: int, *, shows: bool) -> Iterator[Summary]:
         while True:
             await asyncio.sleep(_EVERY_S[err.isatty()])
             rate = summary.records / (time.monotonic() - began)
-            line = progress_line(summary.records, rows, rate, summary.usage.usd)
+            line = progress_line(summary.records, rows, rate, summary.usd)
             print(f"{begin}{line}", end=end, file=err, flush=True)
 
     saying = asyncio.ensure_future(say()) if shows else None

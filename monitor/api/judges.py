@@ -17,7 +17,13 @@ from weakref import WeakKeyDictionary
 from monitor.api.callers import warn
 from monitor.api.samples import ScorableTurn
 from monitor.app.caches import Caches, KeptMemory
-from monitor.app.policies import build_judges, build_redactor, traffic
+from monitor.app.policies import (
+    ConfiguredJudge,
+    build_judges,
+    build_redactor,
+    traffic,
+    unpriced,
+)
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import Redactor
@@ -106,10 +112,13 @@ class JudgedTurn(NamedTuple):
 
 
 class ReadyJudge:
-    """A judge of one event loop, with its limits and the redaction of the settings."""
+    """A judge of one event loop, with its limits and the redaction of the settings.
 
-    def __init__(self, policies: Policies, redactor: Redactor) -> None:
-        self._policies, self._redactor = policies, redactor
+    ``has_price``: the price of every model that it asks is known.
+    """
+
+    def __init__(self, policies: Policies, redactor: Redactor, *, has_price: bool = True) -> None:
+        self._policies, self._redactor, self.has_price = policies, redactor, has_price
 
     async def judged(self, turn: ScorableTurn) -> JudgedTurn:
         """All verdicts and all metrics of a turn, whatever became of it."""
@@ -160,20 +169,20 @@ class LoopJudges:
     async def _new(self, choice: JudgeChoice) -> ReadyJudge:
         redactor = build_redactor(choice.settings, _telemetry())
         if choice.own is not None:
-            policies = _own_policies(choice, choice.own)
             await choice.own.prepare()
-        else:
-            policies = await self._configured(choice.settings)
-        return ReadyJudge(policies, redactor)
+            return ReadyJudge(_own_policies(choice, choice.own), redactor)
+        configured_judges = await self._configured(choice.settings)
+        policies = traffic(choice.settings, configured_judges)
+        return ReadyJudge(policies, redactor, has_price=not unpriced(configured_judges))
 
-    async def _configured(self, settings: Settings) -> Policies:
+    async def _configured(self, settings: Settings) -> list[ConfiguredJudge]:
         caches = Caches(_telemetry().judge_cache, kept=_kept(settings))
         self._stack.push_async_callback(caches.aclose)
         configured_judges = build_judges(settings, _telemetry(), caches, whole=True)
         for configured in configured_judges:
             self._stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
-        return traffic(settings, configured_judges)
+        return configured_judges
 
 
 def _own_policies(choice: JudgeChoice, judge: Judge) -> Policies:

@@ -12,6 +12,7 @@ from monitor.api.arguments import meant
 from monitor.api.results import MetricResult
 from monitor.api.samples import frame_of
 from monitor.evaluate.column import ColumnStatistics, described
+from monitor.evaluate.summary import known_usd
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord, Usage
 from monitor.stats.estimate import estimate
@@ -55,8 +56,10 @@ class EvaluationResult(Mapping[str, list[float | None]]):
         self,
         rows: Sequence[Mapping[str, Any]],
         columns: Mapping[str, tuple[str, Sequence[ScoreRecord]]],
+        *,
+        has_price: bool = True,
     ) -> None:
-        self._rows, self._columns = rows, columns
+        self._rows, self._columns, self._has_price = rows, columns, has_price
         self.means = {
             name: _mean(metric, self.results(name)) for name, (metric, _) in columns.items()
         }
@@ -98,8 +101,13 @@ class EvaluationResult(Mapping[str, list[float | None]]):
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and US dollars of all rows."""
+        """Calls, tokens and US dollars of all rows; no dollars where ``usd`` is None."""
         return sum((record.usage for record in self.records), Usage())
+
+    @property
+    def usd(self) -> float | None:
+        """What all rows cost in US dollars; None where a model's price is not known."""
+        return known_usd(self.usage, has_price=self._has_price)
 
     def explain(self, row: int, metric: str | None = None) -> str:
         """The evidence of a row, counted from 0; of one metric, or of all of them."""

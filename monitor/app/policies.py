@@ -17,6 +17,7 @@ from monitor.config import JudgeSettings as JudgeSettings
 from monitor.control.calibrations import Calibrations
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import OFF, RedactionRules, Redactor
+from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.limits.breaker import BreakerSettings
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
@@ -283,7 +284,8 @@ def unpriced(configured_judges: Sequence[ConfiguredJudge]) -> list[str]:
 def _unpriced(configured_judges: Sequence[ConfiguredJudge]) -> Iterator[tuple[int, str]]:
     """The models, each with its place among its section's judges: 0 is asked first."""
     for configured in configured_judges:
-        for number, judge in enumerate(judges_of(configured)):
+        for number, each in enumerate(judges_of(configured)):
+            judge = each.asked if isinstance(each, CachedJudge) else each
             for model in judge.unpriced() if isinstance(judge, LlmJudge) else ():
                 yield number, model
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from monitor.app.caches import Caches
-from monitor.app.policies import build_judges, traffic
+from monitor.app.policies import build_judges, traffic, unpriced
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.evaluate.checkpoint import RowHash
@@ -85,6 +85,7 @@ async def evaluate(
         for configured in configured_judges:
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
+        job.summary.has_price = not unpriced(configured_judges)
         begun = _BegunRuns(traffic(settings, configured_judges), clock, job.summary)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)

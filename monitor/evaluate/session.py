@@ -75,13 +75,11 @@ async def evaluate_file(
                 after = found.records.after
                 some = [row for row in counted.some if row.number > after]
                 left = max(0, counted.rows - summary.resumed)
-                summary.has_price = await agreed(
-                    settings, decoder, some, left, voice, yes=options.yes
-                )
+                await agree(settings, decoder, some, left, voice, yes=options.yes)
             await judged(settings, job, None if counted is None else counted.rows, voice)
 
 
-async def agreed(
+async def agree(
     settings: Settings,
     decoder: RowDecoder,
     some: Sequence[InputRow],
@@ -89,15 +87,14 @@ async def agreed(
     voice: Voice,
     *,
     yes: bool,
-) -> bool:
-    """Say what ``rows`` rows cost, by ``some`` of them; whether that is known.
+) -> None:
+    """Say what ``rows`` rows cost, by ``some`` of them.
 
     Raises ``ConfigurationError`` where the answer is no.
     """
     cost = await foreseen(settings, decoder, some, rows) if some else None
     if cost is not None:
         voice.agree(cost, settings.evaluate.confirm_usd, yes=yes)
-    return cost is None or cost.usd is not None
 
 
 async def judged(settings: Settings, job: EvaluationJob, of: int | None, voice: Voice) -> None:

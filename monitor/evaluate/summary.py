@@ -60,8 +60,8 @@ class Summary:
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
-    hold. ``has_price``: what a model costs is known. ``causes`` says of each reason of a failure
-    what to do. ``thresholds`` are those of single rows; None: not held.
+    hold. ``has_price``: the price of every model is known. ``causes`` says of each reason of a
+    failure what to do. ``thresholds`` are those of single rows; None: not held.
     """
 
     records: int = 0
@@ -106,7 +106,7 @@ class Summary:
     @property
     def usd(self) -> float | None:
         """What this run has cost; None where nobody knows."""
-        return self.usage.usd if self.has_price or self.usage.usd else None
+        return known_usd(self.usage, has_price=self.has_price)
 
     def groups(self) -> MetricGroups:
         """The metrics by application and judge, in order.
@@ -154,6 +154,15 @@ class Summary:
         reason, times = self.failed.most_common(1)[0]
         said = self.causes.get(reason, reason)
         return f"the judge answers nothing: {times} of {self.failed.total()} times {said}"
+
+
+def known_usd(usage: Usage, *, has_price: bool) -> float | None:
+    """US dollars that were spent; None where a model was asked whose price nobody knows.
+
+    >>> known_usd(Usage(calls=2), has_price=False), known_usd(Usage(), has_price=False)
+    (None, 0.0)
+    """
+    return usage.usd if has_price or usage.usd or not usage.calls else None
 
 
 def _add(found: MetricSums, value_as_worse: float | None) -> None:

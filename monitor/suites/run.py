@@ -19,7 +19,7 @@ from monitor.evaluate.price import MOST_PRICED
 from monitor.evaluate.reading import RowDecoder
 from monitor.evaluate.rows import InputRow
 from monitor.evaluate.run import EvaluationJob
-from monitor.evaluate.session import agreed, judged
+from monitor.evaluate.session import agree, judged
 from monitor.evaluate.sinks import sink
 from monitor.evaluate.summary import Summary
 from monitor.evaluate.voice import Voice
@@ -107,7 +107,7 @@ async def judge_answers(
         voice.line(f"judge: {judge_name(settings.judge)}")
         left = [row for row in rows if row.number > found.records.after]
         some = drawn(left, MOST_PRICED, 0)
-        summary.has_price = await agreed(settings, decoder, some, len(left), voice, yes=options.yes)
+        await agree(settings, decoder, some, len(left), voice, yes=options.yes)
         job = EvaluationJob(decoder, rows, found.records, voice.rejected, summary, found.mark)
         await judged(settings, job, len(rows), voice)
     summary.replaced.clear()  # nobody expects a time of a test

@@ -33,6 +33,11 @@ class CachedJudge:
         self._answers: dict[JudgeIdentity, JudgeIdentity] = {}  # as configured → as it answered
 
     @property
+    def asked(self) -> Judge:
+        """Who judges what is not kept."""
+        return self._judge
+
+    @property
     def identity(self) -> JudgeIdentity:
         """Of the other one; before its first reply, as the store knows it."""
         now = self._judge.identity
