@@ -69,6 +69,8 @@ def _traces(topic: str, counts: TraceCounts) -> list[ReportLine]:
         return []
     whole = counts.traces - counts.without_root - counts.other_work
     found = f"{counts.traces} traces in {counts.records} records, {whole} with a model and a root"
+    if counts.linked:
+        found += f", {counts.linked} of them with a link to another trace, which is not followed"
     if counts.split:
         said = f"{percent(counts.split, counts.traces)} have spans on several partitions"
         mend = "set partition_traces_by_id: true in the collector's Kafka exporter"

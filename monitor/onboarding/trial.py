@@ -215,6 +215,11 @@ def _trace_lines(counts: TraceCounts) -> list[str]:
         found.append(f"{counts.other_work} × not sampled (filtered): no model has a part in it")
     if counts.without_root:
         found.append(f"{counts.without_root} × no root among these records (-n reads more of them)")
+    if counts.linked:
+        found.append(
+            f"{counts.linked} × a link to another trace, which is not followed: passages that "
+            "stand there are missing here"
+        )
     if counts.split:
         found.append(
             f"{counts.split} × spans on several partitions: set partition_traces_by_id in the "

@@ -24,7 +24,7 @@ from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.formats.rejection import not_unpacked
-from monitor.ingest.formats.traces import answers, interaction
+from monitor.ingest.formats.traces import answers, interaction, links_elsewhere
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
 from monitor.sampling.blocks import BlockSpan
@@ -81,12 +81,13 @@ class Arrived(NamedTuple):
 
     ``may_be_copied``: an equal record would be a copy. Of one without an id none is: what is equal
     may be another. ``is_too_old``: no gauge could count it. Neither holds for what was redriven:
-    somebody wants it judged.
+    somebody wants it judged. ``links_elsewhere``: its trace has a link to another one.
     """
 
     interaction: Interaction
     may_be_copied: bool
     is_too_old: bool
+    links_elsewhere: bool = False
 
 
 class Intake:
@@ -230,7 +231,8 @@ class Intake:
         def read(source: Source, broker_ms: int) -> Decoded:
             return interaction(record.spans, root, source, broker_ms)
 
-        return self._read(record, read)._replace(may_be_copied=False)
+        is_linked = links_elsewhere(record.spans, root)
+        return self._read(record, read)._replace(may_be_copied=False, links_elsewhere=is_linked)
 
     def take_trace(
         self, record: TraceRecord, arrived: Arrived | None, span: BlockSpan
@@ -241,6 +243,8 @@ class Intake:
         """
         if arrived is None:
             return self._not_sampled(Reason.FILTERED)
+        if arrived.links_elsewhere:
+            self._telemetry.traces_linked.inc()
         return self._admitted(record, arrived, span, is_trace=True)
 
     def _admitted(

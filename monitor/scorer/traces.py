@@ -104,7 +104,7 @@ class OpenTrace:
 
     def root(self, *, or_remote: bool = False) -> Span | None:
         """Its root, if that has come and ended."""
-        return root_of((span for span, _ in self.spans.values()), or_remote=or_remote)
+        return root_of([span for span, _ in self.spans.values()], or_remote=or_remote)
 
     def hold(self, record: KafkaRecord, work: Work) -> None:
         """The work of a record that waits for its outcome."""

@@ -101,6 +101,11 @@ class ScorerTelemetry:
             "Traces with spans on several partitions: set partition_traces_by_id.",
             registry=registry,
         )
+        self.traces_linked = Counter(
+            "rag_monitor_traces_linked",
+            "Interactions with a link to another trace, in which nobody looks for passages.",
+            registry=registry,
+        )
 
     def _scores(self, registry: CollectorRegistry) -> None:
         self.unscored = Counter(

@@ -136,6 +136,7 @@ async def test_a_topic_of_spans_is_recognised_tried_and_looked_at(
         "without_root": 0,
         "other_work": 0,
         "split": found["summary"]["traces"]["split"],
+        "linked": 0,
         "records": len(parts),
     }
     asked = {each["interaction"]["user_input"] for each in found["records"]}

@@ -105,9 +105,10 @@ def as_proto(whole: Json) -> bytes:
     """As ``otlp_proto``."""
     whole = copy.deepcopy(whole)
     for _, span in each_span(whole):
-        for name in ("traceId", "spanId", "parentSpanId"):
-            if name in span:
-                span[name] = _base64(span[name])
+        for each in (span, *span.get("links", ())):
+            for name in ("traceId", "spanId", "parentSpanId"):
+                if name in each:
+                    each[name] = _base64(each[name])
     encoded: bytes = ParseDict(whole, TracesData()).SerializeToString()
     return encoded
 

@@ -5,7 +5,7 @@ The scorer assembles traces as they come, and is bounded in time (``monitor/scor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
-from monitor.ingest.formats.traces import answers, by_trace, root_of
+from monitor.ingest.formats.traces import answers, by_trace, links_elsewhere, root_of
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records.base import Headers
 
@@ -68,13 +68,15 @@ class TraceRecord:
 class TraceCounts(NamedTuple):
     """Of so many ``traces``, those ``without_root`` and without a model (``other_work``).
 
-    ``split``: with spans on several partitions. They stood in so many ``records``.
+    ``split``: with spans on several partitions. ``linked``: with a model, and with a link to
+    another trace. They stood in so many ``records``.
     """
 
     traces: int = 0
     without_root: int = 0
     other_work: int = 0
     split: int = 0
+    linked: int = 0
     records: int = 0
 
 
@@ -124,7 +126,9 @@ class Gathering:
         root, found = root_of(spans, or_remote=True), None
         if root is None:
             counts = counts._replace(without_root=counts.without_root + 1)
-        elif _answers(spans, root):
+        elif _holds(answers, spans, root, otherwise=True):
+            linked = _holds(links_elsewhere, spans, root, otherwise=False)
+            counts = counts._replace(linked=counts.linked + linked)
             found = TraceRecord(trace.spans[root.span_id][1], spans, trace.log_format)
         else:
             counts = counts._replace(other_work=counts.other_work + 1)
@@ -132,12 +136,18 @@ class Gathering:
         return found
 
 
-def _answers(spans: Sequence[Span], root: Span) -> bool:
-    """One that cannot be read is kept: whoever decodes it says why."""
+def _holds(
+    asked: Callable[[Sequence[Span], Span], bool],
+    spans: Sequence[Span],
+    root: Span,
+    *,
+    otherwise: bool,
+) -> bool:
+    """What is asked of a trace; of one that cannot be read, whoever decodes it says why."""
     try:
-        return answers(spans, root)
+        return asked(spans, root)
     except MessageRejected:
-        return True
+        return otherwise
 
 
 def gathered(

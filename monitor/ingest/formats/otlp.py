@@ -49,6 +49,13 @@ class SpanEvent(NamedTuple):
     attributes: SpanAttributes
 
 
+class SpanLink(NamedTuple):
+    """A span that a span names, which need not be of its trace; ids in hexadecimal digits."""
+
+    trace_id: str
+    span_id: str
+
+
 class Encoded(NamedTuple):
     """A span as it came: its resource and itself, in the form of its format."""
 
@@ -87,16 +94,22 @@ class Span:
         return self._read.events(self.encoded.span)
 
     @cached_property
+    def links(self) -> list[SpanLink]:
+        """In their order; what names no span is none. Raises ``MessageRejected``."""
+        return self._read.links(self.encoded.span)
+
+    @cached_property
     def resource(self) -> SpanAttributes:
         """Who sent it: ``service.name`` and others; raises ``MessageRejected``."""
         return self._read.attributes(self.encoded.resource)
 
 
 class _SpanReader(NamedTuple):
-    """How attributes and events are read of what one of the formats has parsed."""
+    """How parts of a span are read of what one of the formats has parsed."""
 
     attributes: Callable[[Any], SpanAttributes]
     events: Callable[[Any], list[SpanEvent]]
+    links: Callable[[Any], list[SpanLink]]
 
 
 def json_spans(value: bytes) -> list[Span]:
@@ -191,14 +204,19 @@ def _json_span(found: dict[str, Any], resource: dict[str, Any], path: str) -> Sp
 
 def _json_id(found: Any, digits: int, path: str) -> str:
     """In hexadecimal digits, or in Base64, as protobuf's own JSON has it; not all of them 0."""
-    if isinstance(found, str):
-        if len(found) == digits and _HEX.fullmatch(found):
-            text = found.lower()
-        else:
-            text = _of_base64(found)
-        if len(text) == digits and text.strip("0"):
-            return text
-    raise wrong_value(path, found, f"{digits} hexadecimal digits, not all of them 0")
+    text = _digits(found, digits)
+    if text is None:
+        raise wrong_value(path, found, f"{digits} hexadecimal digits, not all of them 0")
+    return text
+
+
+def _digits(found: Any, digits: int) -> str | None:
+    """An id as hexadecimal digits; None where it is none."""
+    if not isinstance(found, str):
+        return None
+    is_hex = len(found) == digits and _HEX.fullmatch(found)
+    text = found.lower() if is_hex else _of_base64(found)
+    return text if len(text) == digits and text.strip("0") else None
 
 
 def _of_base64(text: str) -> str:
@@ -280,6 +298,16 @@ def _json_events(span: Any) -> list[SpanEvent]:
     ]
 
 
+def _json_links(span: Any) -> list[SpanLink]:
+    found = span.get("links")
+    named = (
+        (_digits(each.get("traceId"), _TRACE_ID), _digits(each.get("spanId"), _SPAN_ID))
+        for each in (found if isinstance(found, list) else ())
+        if isinstance(each, dict)
+    )
+    return [SpanLink(trace, span_id) for trace, span_id in named if trace and span_id]
+
+
 def _not_too_deep(depth: int) -> None:
     if depth > _DEEPEST:
         raise MessageRejected(
@@ -313,7 +341,7 @@ def proto_spans(value: bytes) -> list[Span]:
     """
     found = _proto_record(value)
     values = _ProtoValues(_RecordBound(MOST_VALUES, "values of attributes and events"))
-    read = _SpanReader(values.attributes, values.events)
+    read = _SpanReader(values.attributes, values.events, values.links)
     spans = [
         _proto_span(span, resource.resource, f"resource_spans.{n}.scope_spans.{m}.spans.{k}", read)
         for n, resource in enumerate(found.resource_spans)
@@ -381,9 +409,13 @@ def _proto_span(found: Any, resource: Any, path: str, read: _SpanReader) -> Span
 
 
 def _proto_id(found: bytes, digits: int, path: str) -> str:
-    if 2 * len(found) != digits or not any(found):
+    if not _is_id(found, digits):
         raise wrong_value(path, found, f"{digits // 2} bytes, not all of them 0")
     return found.hex()
+
+
+def _is_id(found: bytes, digits: int) -> bool:
+    return 2 * len(found) == digits and any(found)
 
 
 class _ProtoValues:
@@ -398,6 +430,15 @@ class _ProtoValues:
     def events(self, span: Any) -> list[SpanEvent]:
         self._left.take(len(span.events))
         return [SpanEvent(each.name, self.attributes(each)) for each in span.events]
+
+    def links(self, span: Any) -> list[SpanLink]:
+        self._left.take(len(span.links))
+        ids = ((each.trace_id, each.span_id) for each in span.links)
+        return [
+            SpanLink(t.hex(), s.hex())
+            for t, s in ids
+            if _is_id(t, _TRACE_ID) and _is_id(s, _SPAN_ID)
+        ]
 
     def _pairs(self, pairs: Any, depth: int) -> SpanAttributes:
         self._left.take(len(pairs))
@@ -433,7 +474,7 @@ def as_proto(spans: Iterable[Span]) -> bytes:
     return encoded
 
 
-_JSON = _SpanReader(_json_attributes, _json_events)
+_JSON = _SpanReader(_json_attributes, _json_events, _json_links)
 
 
 def _sized(spans: list[Span], size: int) -> list[Span]:

@@ -8,7 +8,7 @@ Conventions: OpenInference (``openinference.span.kind``, ``input.value``, ``retr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ from monitor.records import REDACTED_TEXT, Source
 
 LLM, AGENT, CHAIN = "LLM", "AGENT", "CHAIN"
 RETRIEVER, RERANKER = "RETRIEVER", "RERANKER"
+_RETRIEVING: Final = (RETRIEVER, RERANKER)
 _OPERATIONS: Final = {
     "chat": LLM,
     "text_completion": LLM,
@@ -134,17 +135,40 @@ def kind(span: Span) -> str | None:
     return _TRACELOOP.get(traceloop) if isinstance(traceloop, str) else None
 
 
-def root_of(spans: Iterable[Span], *, or_remote: bool = False) -> Span | None:
+def root_of(spans: Sequence[Span], *, or_remote: bool = False) -> Span | None:
     """The span without a parent that has ended, the first one of several; None: there is none.
 
-    With ``or_remote`` else one whose parent is in another process, and did not come.
+    One with a chain, an agent or a model goes before what only retrieves, or is other work. With
+    ``or_remote`` else one whose parent is in another process, and did not come.
     """
     ended = [span for span in spans if span.ended_ns]
     roots = [span for span in ended if span.parent_id is None]
     if not roots and or_remote:
         known = {span.span_id for span in ended}
         roots = [s for s in ended if s.has_remote_parent and s.parent_id not in known]
-    return min(roots, key=_begin, default=None)
+    if len(roots) < 2:
+        return roots[0] if roots else None
+    leading = _leading_ids(spans)
+    return min(roots, key=lambda span: (span.span_id not in leading, *_begin(span)))
+
+
+def _leading_ids(spans: Sequence[Span]) -> set[str]:
+    """The ids of chains, agents and models, and of all above them."""
+    by_id, found = {span.span_id: span for span in spans}, set[str]()
+    for span in spans:
+        at: Span | None = span if _may_answer(span) else None
+        while at is not None and at.span_id not in found:
+            found.add(at.span_id)
+            at = by_id.get(at.parent_id or "")
+    return found
+
+
+def _may_answer(span: Span) -> bool:
+    """False for one that cannot be read: whoever decodes it says why."""
+    try:
+        return kind(span) in (CHAIN, AGENT, LLM)
+    except MessageRejected:
+        return False
 
 
 def _end(span: Span) -> int:
@@ -210,12 +234,49 @@ def interaction(
 
 
 def _belonging(spans: Sequence[Span], root: Span) -> list[Span]:
-    """Those that are not another root's: what was retrieved for it was not for this question."""
+    """Those that are not another root's: what was retrieved for it was not for this question.
+
+    But where a link says that it was.
+    """
     others = {one.span_id for one in spans if one.parent_id is None and one is not root}
     if not others:
         return list(spans)
-    others = _descendants(others, _children(spans))
-    return [span for span in spans if span.span_id not in others or span is root]
+    children = _children(spans)
+    others = _descendants(others, children) - {root.span_id}
+    others -= _linked_searches(spans, others, children)
+    return [span for span in spans if span.span_id not in others]
+
+
+def _linked_searches(
+    spans: Sequence[Span], others: Collection[str], children: Mapping[str | None, list[Span]]
+) -> set[str]:
+    """Of ``others`` those that a link leads to from the rest, or back, with all below them.
+
+    Only where no model is below: that would be another question, as one turn links to the next.
+    """
+    own = {span.span_id for span in spans} - set(others)
+    tops: set[str] = set()
+    for span in spans:
+        ends = {link.span_id for link in span.links if link.trace_id == span.trace_id}
+        if span.span_id in own:
+            tops |= ends & set(others)
+        elif ends & own:
+            tops.add(span.span_id)
+    by_id, found = {span.span_id: span for span in spans}, set[str]()
+    for top in sorted(tops):
+        below = _descendants([top], children)
+        if not any(_may_answer(by_id[each]) for each in below):
+            found |= below
+    return found
+
+
+def links_elsewhere(spans: Sequence[Span], root: Span) -> bool:
+    """Whether a span of it links to another trace, which nobody looks for.
+
+    What that holds may be read by another scorer, be left out by the hash, or have ended.
+    """
+    belonging = _belonging(spans, root)
+    return any(link.trace_id != root.trace_id for span in belonging for link in span.links)
 
 
 def _application(root: Span) -> str | None:
@@ -293,7 +354,7 @@ def _answering(spans: Sequence[Span]) -> list[Span]:
 
 def _retrieved_ns(spans: Iterable[Span]) -> int:
     """The end of the last retriever or reranker; 0: there is none."""
-    ends = (span.ended_ns for span in spans if kind(span) in (RETRIEVER, RERANKER))
+    ends = (span.ended_ns for span in spans if kind(span) in _RETRIEVING)
     return max(ends, default=0)
 
 
@@ -350,7 +411,7 @@ def _leading(level: Sequence[Span], spans: Sequence[Span]) -> Span:
     """That above the model that answers, else above the last retriever; else the last to end."""
     ordered, retrieved = sorted(spans, key=_end), _retrieved_ns(spans)
     models = [span for span in ordered if kind(span) == LLM]
-    searches = [span for span in ordered if kind(span) in (RETRIEVER, RERANKER)]
+    searches = [span for span in ordered if kind(span) in _RETRIEVING]
     after = [span for span in models if span.ended_ns > retrieved] if retrieved else []
     by_id, tops = {span.span_id: span for span in spans}, {one.span_id for one in level}
     for inner in (*after[:1], *searches[-1:], *models[-1:]):

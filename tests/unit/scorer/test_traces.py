@@ -18,6 +18,7 @@ from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import Span, json_spans
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.judge.limits.limits import Limits
+from monitor.records.score import UnscoredMark
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
 from monitor.scorer import traces
@@ -258,6 +259,25 @@ async def test_one_replica_assembles_over_partitions_and_says_that_they_are_spli
         assert [found.source.spans for found in stage.scores] == [3]
         assert stage.registry.get_sample_value("rag_monitor_traces_split_total") == 1
         assert stage.ended("scored") == 1
+
+
+async def test_a_link_to_another_trace_is_counted_and_not_followed() -> None:
+    """What was retrieved there may be with another scorer: the interaction has no passages."""
+    async with staged(plain=True, formats=SPANS) as stage:
+        begin_ns = now_ns()
+        search, model, chain = rag_trace(1, 1, begin_ns)
+        elsewhere = {**search, "traceId": f"{2:032x}"}
+        elsewhere.pop("parentSpanId")
+        chain["links"] = [{"traceId": elsewhere["traceId"], "spanId": elsewhere["spanId"]}]
+        await stage.read(record(0, elsewhere, model, chain), record(1, *rag_trace(3, 1, begin_ns)))
+        await quiet(stage)
+        await stage.committed(2)
+        linked, own = sorted(stage.scores, key=lambda one: one.interaction_id)
+        assert linked.scores["faithfulness"] == UnscoredMark(unscored="NO_CONTEXTS")
+        assert not isinstance(own.scores["faithfulness"], UnscoredMark)
+        assert stage.registry.get_sample_value("rag_monitor_traces_linked_total") == 1
+        assert stage.ended("not_sampled", "filtered") == 1  # the search is no RAG of its own
+        assert stage.is_balanced()
 
 
 async def test_a_record_that_holds_no_spans_is_a_dead_letter() -> None:

@@ -31,6 +31,7 @@ from monitor.ingest.formats.traces import (
     answers,
     by_trace,
     interaction,
+    links_elsewhere,
     root_of,
 )
 from monitor.records import REDACTED_TEXT, Interaction, Source
@@ -597,6 +598,55 @@ def test_a_model_that_says_nothing_at_all_is_an_error() -> None:
     assert refused(made(span(1, 1, None, {KIND: "LLM", "input.value": "q?"}))).startswith(
         "response: found no output"
     )
+
+
+def linked(trace: int, number: int) -> Json:
+    """A link of a span."""
+    return {"links": [{"traceId": f"{trace:032x}", "spanId": f"{number:016x}"}]}
+
+
+FINDS: Json = {KIND: "RETRIEVER", "retrieval.documents.0.document.content": "one"}
+
+
+@pytest.mark.parametrize("from_search", [False, True])
+@pytest.mark.parametrize("number", [1, 20])
+def test_what_was_retrieved_below_a_root_of_its_own_is_linked(
+    number: int, *, from_search: bool
+) -> None:
+    """In either direction, and whichever root began first; without a link it is of nobody here."""
+    to, back = (None, linked(1, 10)) if from_search else (linked(1, number), None)
+
+    def found(to: Json | None, back: Json | None) -> list[str]:
+        chain = [span(1, 10, None, CHAIN, **(to or {})), span(1, 11, 10, _LLM)]
+        job = [span(1, number, None, {}, **(back or {})), span(1, number + 1, number, FINDS)]
+        lone = span(1, number, None, FINDS, **(back or {}))
+        below = texts(told(made(*job, *chain)))
+        assert texts(told(made(lone, *chain))) == below
+        return below
+
+    assert found(to, back) == ["one"]
+    assert found(None, None) == []
+
+
+def test_a_link_to_the_next_question_brings_none_of_its_passages() -> None:
+    """One turn links to another one: a model is below it."""
+    later = [span(1, 7, None, CHAIN, **linked(1, 1)), span(1, 8, 7, FINDS), span(1, 9, 7, _LLM)]
+    assert texts(told(made(span(1, 1, None, CHAIN), span(1, 2, 1, _LLM), *later))) == []
+
+
+@pytest.mark.parametrize(
+    ("links", "is_elsewhere"),
+    [
+        (linked(2, 1), True),
+        (linked(1, 2), False),
+        ({"links": [{"traceId": "", "spanId": ""}]}, False),
+    ],
+)
+def test_a_link_to_another_trace_is_seen(links: Json, *, is_elsewhere: bool) -> None:
+    """By both encodings; one that names no span is none."""
+    whole = made(span(1, 1, None, CHAIN, **links), span(1, 2, 1, _LLM))
+    for spans in (json_spans(otlp_spans.as_json(whole)), proto_spans(otlp_spans.as_proto(whole))):
+        assert links_elsewhere(spans, spans[0]) is is_elsewhere
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
