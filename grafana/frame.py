@@ -276,15 +276,16 @@ def releases() -> Json:
 
 
 def versions() -> Json:
-    """When an application began to name another version, as its interactions tell."""
-    who = "application, attribute, before, value"
-    changed = f"rag_deployment_changed_timestamp_seconds{{{APPLICATION}}}"
+    """When interactions began to name another version, and when the one before was gone."""
+    who = "application, attribute, before, value, change"
+    changed = f"max by ({who}) (rag_deployment_changed_timestamp_seconds{{{APPLICATION}}})"
+    words = f'label_replace({changed}, "change", "rolled back", "change", "rolled_back")'
     found = annotation(
         "Versions",
         GOOD,
-        f"1000 * max by ({who}) ({changed})",
-        "{{attribute}} {{before}} → {{value}}",
-        "of {{application}}: the minute in which it was seen first",
+        f"1000 * {words}",
+        "{{attribute}} {{before}} → {{value}} {{change}}",
+        "of {{application}}, to the minute",
     )
     return found | {"tagKeys": "attribute,application", "useValueForTime": True}
 

@@ -143,16 +143,42 @@ class WorstInteraction(Frozen):
     claims_left_out: int = 0
 
 
-class ReleaseNearby(Frozen):
-    """A version that was seen first not long before the change began, and the one before it.
+#: As ``monitor.stats.releases`` has them.
+ReleaseChange = Literal["began", "completed", "rolled_back"]
 
-    ``at`` is the minute in which it was seen first.
+
+class ReleaseNearby(Frozen):
+    """A change of version not long before the change of the scores began.
+
+    Where it ``began``, ``at`` is the minute in which ``value`` was seen first; else the end of the
+    last minute of ``before``: all is ``value`` now, or ``value`` again.
     """
 
     attribute: str
     before: str
     value: str
     at: Moment
+    change: ReleaseChange = Field("began", exclude_if=lambda change: change == "began")
+
+    @property
+    def words(self) -> str:
+        """As a phrase.
+
+        >>> at = datetime(2026, 11, 24, tzinfo=UTC)
+        >>> one = ReleaseNearby(attribute="deployment", before="v12", value="v13", at=at)
+        >>> one.words, one.model_copy(update={"change": "completed"}).words
+        ('deployment v12 → v13', 'deployment v12 gone (v13 now)')
+        >>> one.model_copy(update={"change": "rolled_back"}).words
+        'deployment v12 rolled back (v13 again)'
+        """
+        before, value = f"{self.attribute} {self.before}", self.value
+        match self.change:
+            case "completed":
+                return f"{before} gone ({value} now)"
+            case "rolled_back":
+                return f"{before} rolled back ({value} again)"
+            case _:
+                return f"{before} → {value}"
 
 
 class AlarmRecord(Keyed):
@@ -258,8 +284,7 @@ def released(record: AlarmRecord) -> list[str]:
     """How long after which release the change began; one phrase for those of the same minute."""
     phrases: dict[str, list[str]] = {}
     for one in record.releases:
-        name = f"{one.attribute} {one.before} → {one.value}"
-        phrases.setdefault(_after(record.since, one.at), []).append(name)
+        phrases.setdefault(_after(record.since, one.at), []).append(one.words)
     return [f"{after} {' and '.join(names)}" for after, names in phrases.items()]
 
 

@@ -132,18 +132,18 @@ def explained(
 
 
 def _releases(rollouts: Rollouts, since: datetime) -> tuple[ReleaseNearby, ...]:
-    """Of each attribute the latest change that is near to the start."""
+    """Of each attribute the latest changes that are near to the start: a begin, and an end."""
     found = []
     for attribute, rolled in rollouts.items():
         near = [
-            change
-            for change in rolled.changes
-            if -RELEASE_AFTER_S <= since.timestamp() - change.at <= RELEASE_BEFORE_S
+            one
+            for one in rolled.changes
+            if -RELEASE_AFTER_S <= since.timestamp() - one.at <= RELEASE_BEFORE_S
         ]
-        for before, value, at in near[-1:]:
-            found.append(
-                ReleaseNearby(attribute=attribute, before=before, value=value, at=moment(at))
-            )
+        latest = {one.change == "began": one for one in near}
+        for before, value, at, change in latest.values():
+            named = {"attribute": attribute, "before": before, "value": value, "change": change}
+            found.append(ReleaseNearby.model_validate({**named, "at": moment(at)}))
     found.sort(key=lambda one: one.at, reverse=True)
     return tuple(found[:MOST_RELEASES])
 

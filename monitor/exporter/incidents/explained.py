@@ -116,7 +116,7 @@ def _evidence(record: AlarmRecord) -> str:
 def _marks(record: AlarmRecord, now: datetime) -> Iterator[AlarmMark]:
     found = [("the change began", record.since), ("the alarm opened", record.opened_at)]
     for one in record.releases:
-        found.append((f"{one.attribute} {one.before} → {one.value}", one.at))
+        found.append((one.words, one.at))
     if record.evidence_until is not None and record.state == "open":
         found.append(("the latest answer that counts in it", record.evidence_until))
     if record.closed_at is not None:

@@ -22,8 +22,10 @@ RELEASE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         (*_OF, "value"),
     ),
     CHANGED: (
-        "When a new value was seen first, epoch seconds; the latest five within the horizon.",
-        (*_OF, "before", "value"),
+        "When a value was seen first (change: began), or was seen last, and another one has its "
+        "place (completed) or has it again (rolled_back), epoch seconds; the latest five begins "
+        "and ends within the horizon.",
+        (*_OF, "before", "value", "change"),
     ),
     VALUES: ("How many values of it were seen within the horizon.", _OF),
 }
@@ -43,8 +45,8 @@ def release_families(
             for value in rolled.in_use:
                 families[DEPLOYMENT].add_metric([*whose, value], 1)
             # What came twice shows when it came last: one series has one value.
-            latest = {(change.before, change.value): change.at for change in rolled.changes}
-            for change, at in latest.items():
-                families[CHANGED].add_metric([*whose, *change], at)
+            latest = {(c.before, c.value, c.change): c.at for c in rolled.changes}
+            for labels, at in latest.items():
+                families[CHANGED].add_metric([*whose, *labels], at)
             families[VALUES].add_metric(whose, rolled.values)
     return list(families.values())

@@ -14,7 +14,8 @@ SEEN_S = 600
 
 def test_a_new_version_is_marked_at_its_first_minute(tmp_path: Path) -> None:
     """Once, though two exporters say it, and at the time that the gauge names."""
-    labels = 'application="bot", attribute="prompt_version", before="v12", value="v13"'
+    who = 'application="bot", attribute="prompt_version", before="v12", value="v13"'
+    labels = f'{who}, change="rolled_back"'
     name = "rag_deployment_changed_timestamp_seconds"
     series = [
         {"series": f'{name}{{instance="{one}", {labels}}}', "values": f"_x12 {SEEN_S}x30"}
@@ -22,7 +23,7 @@ def test_a_new_version_is_marked_at_its_first_minute(tmp_path: Path) -> None:
     ]
     (written,) = {q.expression for q in annotation_queries() if q.panel == "Versions"}
     expression = filled(written, CHOSEN)
-    marked = [{"labels": f"{{{labels}}}", "value": 1_000 * SEEN_S}]
+    marked = [{"labels": f'{{{who}, change="rolled back"}}', "value": 1_000 * SEEN_S}]
     tests = [
         {"expr": expression, "eval_time": f"{minute}m", "exp_samples": samples}
         for minute, samples in ((10, []), (14, marked), (30, marked))
@@ -39,4 +40,4 @@ def test_the_marks_lie_where_the_value_says() -> None:
         listed = dashboards()[name]["annotations"]["list"]
         (found,) = (each for each in listed if each["name"] == "Versions")
         assert found["useValueForTime"]
-        assert "{{before}} → {{value}}" in found["titleFormat"]
+        assert "{{before}} → {{value}} {{change}}" in found["titleFormat"]

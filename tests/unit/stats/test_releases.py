@@ -6,6 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
+
 from monitor.stats.releases import ByMinute, Rollout, ValueChange, rollout
 
 HOUR = 60
@@ -45,8 +47,47 @@ def test_a_rolling_release_is_one_change_from_its_begin_to_its_end() -> None:
         seen += mixed([minute], {"v1": 1.0 - share, "v2": share}, rng)
         shown.add(rollout(counted(seen)).changes)
     begin = min(minute for minute, value in seen if value == "v2")
-    assert shown == {(), (ValueChange("v1", "v2", 60.0 * begin),)}
+    began = ValueChange("v1", "v2", 60.0 * begin)
+    last = max(minute for minute, value in seen if value == "v1")
+    completed = ValueChange("v1", "v2", 60.0 * (last + 1), "completed")
+    assert shown == {(), (began,), (began, completed)}
     assert rollout(counted(seen)).in_use == ("v2",)
+
+
+def canary(seed: int, then: str) -> ByMinute:
+    """5 % of v13 for an hour beside v12, and then one of them alone for two hours."""
+    rng = random.Random(seed)
+    usual = mixed(range(60), {"v12": 1.0}, rng)
+    both = mixed(range(60, 120), {"v12": 0.95, "v13": 0.05}, rng)
+    return counted([*usual, *both, *mixed(range(120, 240), {then: 1.0}, rng)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_end_of_a_canary_is_told_whichever_way_it_ends(seed: int) -> None:
+    """Promoted, the old one is gone; rolled back, it is all there is again. Each to the minute."""
+    promoted, rolled_back = (rollout(canary(seed, then)).changes for then in ("v13", "v12"))
+    began = promoted[0]
+    assert (began.before, began.value, began.change) == ("v12", "v13", "began")
+    assert promoted[1:] == (ValueChange("v12", "v13", 7_200.0, "completed"),)
+    assert rolled_back[0] == began
+    (end,) = rolled_back[1:]
+    assert (end.before, end.value, end.change) == ("v13", "v12", "rolled_back")
+    assert began.at < end.at <= 7_200.0
+
+
+def test_what_has_gone_is_told_when_that_is_sure_and_not_again() -> None:
+    """While a minute more is seen at a time, no mark is moved or taken back."""
+    minutes = canary(1, "v12")
+    shown: list[tuple[ValueChange, ...]] = []
+    for until in range(60, 240):
+        found = rollout({m: counts for m, counts in minutes.items() if m < until}).changes
+        if not shown or shown[-1] != found:
+            shown.append(found)
+    assert [[c.change for c in found] for found in shown] == [
+        [],
+        ["began"],
+        ["began", "rolled_back"],
+    ]
 
 
 def test_a_rollback_is_a_change_too() -> None:
@@ -85,7 +126,7 @@ def test_the_order_within_minutes_changes_nothing() -> None:
     rng = random.Random(3)
     seen = mixed(range(60), {"a": 1.0}, rng) + mixed(range(50, 120), {"b": 0.9, "c": 0.1}, rng)
     expected = rollout(counted(seen))
-    assert [change.value for change in expected.changes] == ["b", "c"]
+    assert [one.value for one in expected.changes if one.change == "began"] == ["b", "c"]
     for _ in range(5):
         rng.shuffle(seen)
         assert rollout(counted(seen)) == expected

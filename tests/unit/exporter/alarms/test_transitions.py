@@ -92,12 +92,26 @@ def released(records: Iterable[ScoreRecord], at_s: float) -> list[ScoreRecord]:
     ]
 
 
+def tried_out(records: Iterable[ScoreRecord], begin_s: float, end_s: float) -> list[ScoreRecord]:
+    """Between two seconds every second one comes from another version, and then none."""
+    return [
+        each.model_copy(update={"attributes": {"prompt_version": "v13" if is_new else "v12"}})
+        for n, each in enumerate(records)
+        for is_new in [n % 2 == 0 and at(begin_s) <= each.event_time < at(end_s)]
+    ]
+
+
 def opened_after(release_s: float, records: Sequence[ScoreRecord] = INCIDENT) -> list[AlarmRecord]:
     """What opens at the end of the incident, when there was a release at that second."""
+    return opened_by(released(records, release_s))
+
+
+def opened_by(records: Sequence[ScoreRecord]) -> list[AlarmRecord]:
+    """What opens at the end of an incident."""
     drift = DriftDetectors(SETTINGS)
     drift.set_normal("bot", FIRST.label, NORMAL)
     scores = ScoreAggregator(WINDOWS, PERIOD, drift=drift)
-    for each in released(records, release_s):
+    for each in records:
         scores.add(each, each.to_json())
     now = START + 302.0
     scores.advance(now)
@@ -119,6 +133,17 @@ def test_an_alarm_names_the_release_before_it() -> None:
     assert marks[0].what == "prompt_version v12 → v13"
     read = read_alarm_record(opened.key.encode(), opened.to_json())
     assert read == opened
+
+
+def test_an_alarm_names_the_end_of_a_rollout_too() -> None:
+    """A version that was tried out for a minute, and is gone again."""
+    (opened,) = opened_by(tried_out(INCIDENT, 60.0, 120.0))
+    end, begin = opened.releases
+    assert (begin.change, end.change) == ("began", "rolled_back")
+    assert end.at == at(120)
+    assert " after prompt_version v13 rolled back (v12 again), " in opened.answer
+    assert " after prompt_version v12 → v13; " in opened.answer
+    assert read_alarm_record(opened.key.encode(), opened.to_json()) == opened
 
 
 def test_which_of_two_was_first_is_not_said_where_nobody_knows() -> None:
