@@ -48,14 +48,29 @@ def known_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def known_or_left_out(
-    left_out: Mapping[str, str],
+    left_out: Mapping[str, str], refused: Mapping[str, str] = _NONE
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """The same; arguments of ``left_out`` are taken, and a warning says what there is instead."""
-    return lambda function: _checked(function, left_out)
+    """The same, where another library has more arguments; both say what there is instead.
+
+    Those of ``left_out`` change no result: they are taken, with a warning. Those of ``refused``
+    would give something else than was asked for: an error, unless they are empty or false.
+
+    >>> @known_or_left_out({"pace": "set judge.concurrency"}, {"lazy": "rows are judged at once"})
+    ... def evaluate(*, response: str) -> str:
+    ...     return response
+    >>> evaluate(response="…", lazy=False)
+    '…'
+    >>> evaluate(response="…", lazy=True)
+    Traceback (most recent call last):
+    TypeError: evaluate() knows no lazy: rows are judged at once
+    """
+    return lambda function: _checked(function, left_out, refused)
 
 
-def _checked(function: Callable[P, T], left_out: Mapping[str, str]) -> Callable[P, T]:
-    check = _Check(function, left_out)
+def _checked(
+    function: Callable[P, T], left_out: Mapping[str, str], refused: Mapping[str, str] = _NONE
+) -> Callable[P, T]:
+    check = _Check(function, left_out, refused)
 
     if inspect.iscoroutinefunction(function):
 
@@ -79,8 +94,14 @@ def _checked(function: Callable[P, T], left_out: Mapping[str, str]) -> Callable[
 class _Check:
     """Of the arguments of a call, under the name that was called."""
 
-    def __init__(self, function: Callable[..., Any], left_out: Mapping[str, str]) -> None:
-        self._signature, self._left_out = inspect.signature(function), left_out
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        left_out: Mapping[str, str],
+        refused: Mapping[str, str],
+    ) -> None:
+        self._signature = inspect.signature(function)
+        self._left_out, self._refused = left_out, refused
         parameters = self._signature.parameters.values()
         if any(each.kind is each.VAR_KEYWORD for each in parameters):
             raise ValueError(f"{function.__qualname__} takes any argument")
@@ -92,7 +113,8 @@ class _Check:
         self, name: str, args: tuple[Any, ...], given: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The arguments without those that are left out; raises ``TypeError``."""
-        kept = {each: value for each, value in given.items() if each not in self._left_out}
+        elsewhere = self._left_out.keys() | self._refused.keys()
+        kept = {each: value for each, value in given.items() if each not in elsewhere}
         for each in kept:
             if each not in self._known:
                 raise TypeError(f"{name}() has no argument {each!r}: {meant(each, self._known)}")
@@ -103,6 +125,9 @@ class _Check:
                 names = ", ".join(self._known)
                 raise TypeError(f"{name}() takes its arguments by name: {names}") from None
             raise TypeError(f"{name}(): {error}") from None
+        for each, instead in self._refused.items():
+            if given.get(each):
+                raise TypeError(f"{name}() knows no {each}: {instead}")
         dropped = [each for each in given if each in self._left_out and given[each]]
         if dropped:
             said = "; ".join(f"{each}: {self._left_out[each]}" for each in dropped)

@@ -35,18 +35,24 @@ _AHEAD: Final = 4
 _EVERY_S: Final = {True: 1.0, False: 10.0}
 
 
-#: Arguments of ragas that change nothing here → what there is instead.
+#: Arguments of ragas that change no value here → what there is instead.
 _OF_RAGAS: Final = {
     "run_config": "set judge.concurrency, judge.attempt_timeout_s and judge.retries",
     "batch_size": "set judge.concurrency",
     "embeddings": "no metric needs them",
-    "callbacks": "nobody is told of single calls; the result has its records",
     "experiment_name": "the result has no name",
-    "return_executor": "the rows are judged at once",
+    "token_usage_parser": "tokens are counted anyway; the result has usage and usd",
+    "allow_nest_asyncio": "it works in a running loop without a patch",
+}
+#: Those that somebody would wait for in vain.
+_REFUSED: Final = {
+    "callbacks": "nobody is told of single calls; the result has records and usage",
+    "return_executor": "it returns scores; to stop it early await aevaluate() in a task and cancel "
+    "that",
 }
 
 
-@known_or_left_out(_OF_RAGAS)
+@known_or_left_out(_OF_RAGAS, _REFUSED)
 async def aevaluate(
     dataset: Any,
     metrics: Sequence[AnyMetric] | None = None,

@@ -7,11 +7,13 @@ from typing import Any, Final
 from monitor.api.arguments import known_or_left_out
 from monitor.api.judges import NamedModel
 
-#: Arguments of ragas that change nothing here → what there is instead.
+#: Arguments of ragas that a judge has settings for → what there is instead.
 _OF_RAGAS: Final = {
     "max_tokens": "set judge.max_tokens",
     "temperature": "the judge asks at its own, 0 where the model takes it",
     "top_p": "the judge leaves it to the provider",
+    "adapter": "litellm asks every provider; how replies are structured is judge.structured",
+    "cache": "set judge.cache",
 }
 
 

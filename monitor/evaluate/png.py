@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import east_asian_width
 
 from monitor.errors import ConfigurationError
 from monitor.evaluate.outcome import FileOutcome
@@ -69,6 +70,19 @@ def write_plots(outcome: FileOutcome, folder: Path) -> Iterator[str]:
     yield f"{folder}: {len(found)} plots written"
 
 
+def fitting(name: str, most: int) -> str:
+    """The name in one line, cut where it is wider than so many Latin letters.
+
+    >>> fitting("客服机器人", 10), fitting("客服机器人与退货", 10), fitting("in.jsonl", 10)
+    ('客服机器人', '客服机器…', 'in.jsonl')
+    """
+    name, wide = " ".join(name.split()), 0
+    places = [wide := wide + (2 if east_asian_width(each) in "WF" else 1) for each in name]
+    if wide <= most:
+        return name
+    return f"{name[: sum(place < most for place in places)]}…"
+
+
 def _names(found: list[MetricPlot]) -> list[str]:
     """One a plot; with the application and a number where there are several of a metric."""
     groups = list(dict.fromkeys((plot.application, plot.judge) for plot in found))
@@ -90,6 +104,7 @@ def _fonts(outcome: FileOutcome, found: list[MetricPlot]) -> Iterator[str]:
     there = set(font_manager.get_font_names())
     cjk = [name for name in CJK_FONTS if name in there][:1]
     matplotlib.rcParams["font.family"] = [_LATIN, *cjk]
+    matplotlib.rcParams["text.parse_math"] = False  # a dollar in a name begins no formula
     written = f"{outcome.file} {' '.join(plot.application for plot in found)}"
     if not cjk and _CJK.search(written):
         yield (
@@ -112,7 +127,8 @@ def _draw(plot: MetricPlot, file: str, target: Path) -> None:
     better = f", {plot.better}" if plot.better else ""
     figure.suptitle(f"{plot.metric} ({plot.plain}{better})", fontsize=11)
     judge = plot.judge or "nobody"
-    bars.set_title(f"{file} · {plot.application} · judged by {judge}", fontsize=8, loc="left")
+    names = f"{fitting(file, 30)} · {fitting(plot.application, 46)}"
+    bars.set_title(f"{names} · judged by {judge}", fontsize=8, loc="left")
     missing = f", {plot.missing:,} without a value" if plot.missing else ""
     box.set_xlabel(f"value; {plot.column.n:,} rows{missing}", fontsize=9)
     figure.savefig(target, format="png")

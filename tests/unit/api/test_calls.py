@@ -192,9 +192,33 @@ def test_arguments_of_ragas_are_taken() -> None:
         )
     (one,) = found
     assert "batch_size: set judge.concurrency" in str(one.message)
-    assert "callbacks" not in str(one.message)
-    with pytest.warns(UserWarning, match=r"llm_factory\(\) leaves out temperature"):
-        llm_factory("judge", temperature=0.1)
+    assert "callbacks" not in str(one.message)  # it is empty
+    with pytest.warns(UserWarning, match=r"llm_factory\(\) leaves out temperature.*cache"):
+        llm_factory("judge", temperature=0.1, cache=object())
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ({"return_executor": True}, "knows no return_executor: it returns scores; to stop it"),
+        ({"callbacks": [print]}, "knows no callbacks: nobody is told of single calls; the"),
+    ],
+)
+async def test_an_argument_of_ragas_that_would_be_waited_for_in_vain_is_refused(
+    argument: dict[str, Any], said: str
+) -> None:
+    """In words, before a row is judged; unless it is empty, as ragas has it by default."""
+    judge = Counting()
+    options: dict[str, Any] = {"judge": judge, "show_progress": False, **argument}
+    with pytest.raises(TypeError, match=rf"^evaluate\(\) {said}"):
+        rag_monitor.evaluate([FIELDS], ["faithfulness"], **options)
+    with pytest.raises(TypeError, match=rf"^aevaluate\(\) {said}"):
+        await rag_monitor.aevaluate([FIELDS], ["faithfulness"], **options)
+    with pytest.raises(TypeError, match=r"score\(\) has no argument"):
+        Faithfulness(judge=judge).score(**FIELDS, **argument)
+    assert judge.judged == 0
+    options |= dict.fromkeys(argument)
+    assert rag_monitor.evaluate([FIELDS], ["faithfulness"], **options)["faithfulness"]
 
 
 def test_a_column_that_is_not_there_names_those_that_are() -> None:
