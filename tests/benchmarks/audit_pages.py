@@ -5,7 +5,9 @@ depth, how long one interaction and a draw take. Then the pages are a process of
 ``run`` starts it: scrapes of an exporter's page (20 applications × 20 segments) alone, and while
 the list is loaded 20 times a second, in turns within one run.
 
-    python -m tests.benchmarks.audit_pages [--full] [--records 100000] [--seed 1]
+With ``--applications 1`` a draw has all interactions to choose from.
+
+    python -m tests.benchmarks.audit_pages [--full] [--records 100000] [--applications 20]
 """
 
 from __future__ import annotations
@@ -61,10 +63,10 @@ LOADS: Final = 20
 FILLER: Final = "The shop sells cameras, phones and readers, and repairs what it has sold. " * 8
 LISTS: Final = {
     "newest": "",
-    "of an application": "application=app-3",
+    "of an application": "application=app-0",
     "bad by a metric": "metric=noise_sensitivity_irrelevant&least=0.5",
     "worst of all": "metric=faithfulness&order=worst",
-    "worst of an application": "metric=claim_precision&order=worst&application=app-3",
+    "worst of an application": "metric=claim_precision&order=worst&application=app-0",
     "worst of a day": "metric=claim_precision&order=worst&since=1d",
     "of a segment": "segment=tenant-7",
     "an outcome nobody has": "outcome=judge_failed",
@@ -76,8 +78,8 @@ LISTS: Final = {
 }
 
 
-async def filled(database: Database, number: int, seed: int) -> float:
-    """So many interactions of four weeks, of 20 applications; seconds for a thousand."""
+async def filled(database: Database, number: int, applications: int, seed: int) -> float:
+    """So many interactions of four weeks, of so many applications; seconds for a thousand."""
     rng, store = random.Random(seed), EvidenceStore(database, "scores")
     began = time.perf_counter()
     for start in range(0, number, 500):
@@ -87,7 +89,7 @@ async def filled(database: Database, number: int, seed: int) -> float:
             texts = {**record.interaction, "response": FILLER + str(i)}
             at = NOW - rng.random() * SPAN_S
             update = {
-                "application": f"app-{rng.randrange(20)}",
+                "application": f"app-{rng.randrange(applications)}",
                 "segment": f"tenant-{rng.randrange(20)}",
                 "event_time": record.event_time.fromtimestamp(at, record.event_time.tzinfo),
                 "judged_at": record.judged_at.fromtimestamp(at, record.judged_at.tzinfo),
@@ -185,11 +187,11 @@ async def lists(port: int, times: int) -> None:
 
 
 async def draws(database: Database) -> None:
-    """One draw of each strategy, of the application with the most candidates it can have."""
+    """One draw of each strategy, of all that one application has."""
     drawing = AuditDrawing(database)
     for seed, strategy in enumerate(STRATEGIES):
         request = DrawRequest(
-            "app-3", "claim_precision", 0, round(NOW * 1000), 100, strategy, None, seed
+            "app-0", "claim_precision", 0, round(NOW * 1000), 100, strategy, None, seed
         )
         found = await timed(partial(drawing.draw, request, round(NOW * 1000)), 1)
         shown(f"draw 100, {strategy}", found, DRAW_BAR_S)
@@ -263,7 +265,7 @@ async def measured(name: str, url: str, arguments: argparse.Namespace, number: i
     """All figures of one database."""
     database = Database(url)
     await database.migrate()
-    took = await filled(database, number, arguments.seed)
+    took = await filled(database, number, arguments.applications, arguments.seed)
     print(f"{name}: {number:,} interactions, taken in at {took:.2f} s a thousand")
     with tempfile.TemporaryDirectory() as folder:
         async with pages(database, Path(folder)) as port:
@@ -308,6 +310,7 @@ if __name__ == "__main__":
     command = parser(__doc__)
     command.add_argument("--seed", type=int, default=1)
     command.add_argument("--records", type=int)
+    command.add_argument("--applications", type=int, default=20)
     command.add_argument("--serve", metavar="URL")
     command.add_argument("--serve-scrapes", action="store_true")
     found = command.parse_args()

@@ -261,17 +261,31 @@ def _stratum(candidate: _Rated, strategy: Strategy) -> Stratum:
 
 
 async def _latest_judge(connection: AsyncConnection, request: DrawRequest) -> str | None:
-    found = await connection.execute(
-        select(evidence.c.judge)
-        .where(
-            evidence.c.application == stored_name(request.application),
-            evidence.c.event_ms >= request.since_ms,
-            evidence.c.event_ms < request.until_ms,
+    """Of those who judged what is asked for, the one who did so last.
+
+    Asked for one judge after the other, as each then walks back along an index from its latest:
+    ``+ 0`` keeps the index of event times out, by which SQLite reads and sorts the whole span.
+    """
+    event_ms = evidence.c.event_ms + 0
+    of_application = evidence.c.application == stored_name(request.application)
+    judges = await connection.execute(select(evidence.c.judge).where(of_application).distinct())
+    latest = dict[str, int]()
+    for judge in sorted(judges.scalars()):
+        found = await connection.execute(
+            select(evidence.c.judged_ms)
+            .where(
+                of_application,
+                evidence.c.judge == judge,
+                event_ms >= request.since_ms,
+                event_ms < request.until_ms,
+            )
+            .order_by(evidence.c.judged_ms.desc())
+            .limit(1)
         )
-        .order_by(evidence.c.judged_ms.desc())
-        .limit(1)
-    )
-    return found.scalar_one_or_none()
+        judged_ms = found.scalar_one_or_none()
+        if judged_ms is not None:
+            latest[judge] = judged_ms
+    return max(latest, key=latest.__getitem__, default=None)
 
 
 async def _candidates(

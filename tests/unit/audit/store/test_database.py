@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from random import Random
 
 import pytest
@@ -238,6 +239,26 @@ async def test_each_draw_has_its_probability(database: Database, strategy: Strat
         assert (0 if more is None else more.drawn) == left
     (progress,) = await drawing.progress()
     assert (progress.drawn, progress.done) == (100, 0)
+
+
+async def test_a_draw_is_of_the_judge_who_judged_its_span_last(database: Database) -> None:
+    """Not of one who judged later what the span leaves out, nor of another application's."""
+    store = EvidenceStore(database, "scores")
+    for number, name, application, judged_s in (
+        (10, "new", "bot", 50),
+        (11, "old", "bot", 40),
+        (20, "later", "bot", 90),
+        (12, "other", "shop", 95),
+    ):
+        at = datetime.fromtimestamp(START + judged_s, UTC)
+        judge = FIRST.model_copy(update={"name": name})
+        found = judged(number, application=application, judge=judge, judged_at=at)
+        await store.add([placed(found)], {})
+    until_ms = (START + 15) * 1000
+    request = DrawRequest("bot", "faithfulness", 0, until_ms, 1)
+    drawn = await AuditDrawing(database).draw(request, NOW_MS)
+    assert drawn is not None
+    assert drawn.judge == FIRST.model_copy(update={"name": "new"}).label
 
 
 async def test_what_has_no_weight_or_no_value_is_not_drawn(database: Database) -> None:
