@@ -20,6 +20,7 @@ import yaml
 # So that it finds the monitor's package, too.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from monitor.config.parts import PART_OF, ROLES
 from monitor.config.schema import config_schema, file_paths, secret_paths
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -58,6 +59,10 @@ def settings_file() -> str:
         "secrets": secret_paths(),
         "files": file_paths(),
         "rules": list(RULES_DEPEND_ON),
+        "unused": {  # by role: sections whose secrets it does not use
+            role: [section for section, part in PART_OF.items() if part not in uses]
+            for role, uses in ROLES.items()
+        },
     }
     return "# Written by deploy/helm/build.py.\n" + yaml.safe_dump(known, sort_keys=False)
 

@@ -44,7 +44,7 @@ def alarms(
     from monitor.runtime.health import Health
     from monitor.runtime.visible import json_visible, visible
 
-    settings = settings_of(config, set_)
+    settings = settings_of(config, set_, uses=())
     logs.configure_command(settings.log.format)
     outputs = output_connection(settings, connection(settings))
     topic = settings.kafka.topics.alarms

@@ -17,9 +17,10 @@ from monitor.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from monitor.app.inspection import LookupAccess
+    from monitor.config import SecretPart
     from monitor.lookup.worst import WorstAnswers, WorstQuery
 
 Limit = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading each topic.")]
@@ -159,7 +160,7 @@ def why(
     now, begin = time.time(), 0.0
     if since is not None:
         begin = moment_of(since, now).timestamp()
-    access = _access(config, set_, limit)
+    access = _access(config, set_, limit, uses={"log"})
     found = asyncio.run(findings(access, interaction_id, application, begin, now))
     said = reasons.answer(found)
     if json:
@@ -170,11 +171,16 @@ def why(
         raise typer.Exit(1)
 
 
-def _access(config: Path | None, overrides: list[str] | None, limit_s: float) -> LookupAccess:
+def _access(
+    config: Path | None,
+    overrides: list[str] | None,
+    limit_s: float,
+    uses: Collection[SecretPart] = (),
+) -> LookupAccess:
     from monitor.app.inspection import lookup_access
     from monitor.runtime import logs
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=uses)
     logs.configure_command(settings.log.format)
     return lookup_access(settings, limit_s)
 

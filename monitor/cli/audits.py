@@ -32,7 +32,9 @@ def serve(config: ConfigFile = None, set_: Overrides = None) -> None:
     """
     import asyncio
 
-    settings = settings_of(config, set_)
+    from monitor.config import ROLES
+
+    settings = settings_of(config, set_, uses=ROLES["audit"])
     _need_packages()
     from monitor.app.audit_role import AuditRole
     from monitor.runtime import logs
@@ -281,7 +283,7 @@ def forget(
     """
     from monitor.records.forgetting import ForgettingRequest
 
-    settings = settings_of(config, set_)
+    settings = settings_of(config, set_, uses={"audit"})
     name, value = _subject(interaction, attribute, person, settings.audit.person_attribute)
     _forget(settings, ForgettingRequest(value, name, application or ""), limit, yes=yes)
 
@@ -400,7 +402,7 @@ def _elsewhere(settings: Settings) -> list[str]:
 
 
 def _database(config: Path | None, overrides: list[str] | None) -> Database:
-    return _database_of(settings_of(config, overrides))
+    return _database_of(settings_of(config, overrides, uses={"audit"}))
 
 
 def _database_of(settings: Settings) -> Database:

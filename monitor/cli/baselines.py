@@ -163,7 +163,7 @@ def _access(
     from monitor.runtime import logs
     from monitor.runtime.health import Health
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=())
     logs.configure_command(settings.log.format)
     topics = settings.kafka.topics
     access = BaselineAccess(

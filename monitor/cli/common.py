@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from monitor.config import Settings
+    from collections.abc import Collection
+
+    from monitor.config import SecretPart, Settings
 
 ConfigFile = Annotated[
     Path | None,
@@ -30,9 +32,14 @@ Connecting = Annotated[
 ]
 
 
-def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
-    """Settings of this invocation; raises ``ConfigurationError``."""
-    from monitor.config import load
+def settings_of(
+    file: Path | None, overrides: list[str] | None, uses: Collection[SecretPart] | None = None
+) -> Settings:
+    """Settings of this invocation; raises ``ConfigurationError``.
+
+    ``uses`` are the parts whose secrets the command uses, beside Kafka's; None: all of them.
+    """
+    from monitor.config import PARTS, load
     from monitor.errors import ConfigurationError
 
     flags = {}
@@ -41,7 +48,7 @@ def settings_of(file: Path | None, overrides: list[str] | None) -> Settings:
         if not equals:
             raise ConfigurationError(f"--set: found {item!r}, expected path=value")
         flags[path] = value
-    return load(os.environ, file, flags)
+    return load(os.environ, file, flags, uses=PARTS if uses is None else uses)
 
 
 def moment_of(since: str, now: float, flag: str = "--since") -> datetime:

@@ -161,7 +161,7 @@ def _prepared(
 
     from monitor.runtime import logs
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=())
     logs.configure_command(settings.log.format)
     return settings, moment_of(since, time.time()) if since else None
 

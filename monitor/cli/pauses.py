@@ -150,7 +150,7 @@ def _access(
     from monitor.runtime import logs
     from monitor.runtime.health import Health
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=())
     logs.configure_command(settings.log.format)
     cluster = output_connection(settings, connection(settings))
     access = ControlAccess(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)

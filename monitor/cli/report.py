@@ -51,7 +51,7 @@ def report(
     from monitor.report.reading import ReportPlaces
     from monitor.runtime import logs
 
-    settings = settings_of(config, set_)
+    settings = settings_of(config, set_, uses=())
     logs.configure_command(settings.log.format)
     places = ReportPlaces(lookup_access(settings, limit), settings.kafka.topics.alarms)
     if check is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settin
 
 if TYPE_CHECKING:
     from monitor.app.process import Role
+    from monitor.config import SecretPart
 
 
 def register(app: typer.Typer) -> None:
@@ -63,7 +64,9 @@ def score(
         return
     if json or minutes is not None:
         raise typer.BadParameter(f"{'--json' if json else '--minutes'} goes with --dry-run")
-    _serve(config, set_, ["score"])
+    from monitor.config import ROLES
+
+    _serve(config, set_, ["score"], uses=ROLES["scorer"])
 
 
 def _dry_run(
@@ -76,12 +79,13 @@ def _dry_run(
     import asyncio
     import time
 
+    from monitor.config import ROLES
     from monitor.plan.dry_run import dry_run
     from monitor.runtime import logs
     from monitor.runtime.health import Health
     from monitor.runtime.visible import json_text
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=ROLES["scorer"])
     logs.configure_command(settings.log.format)
     found = asyncio.run(dry_run(settings, time.time(), Health(time.monotonic), limit_s, minutes))
     if as_json:
@@ -142,7 +146,9 @@ def export(
     if from_file is None:
         if at is not None or print_ or control is not None:
             raise typer.BadParameter("--at, --control and --print go with --from-file")
-        _serve(config, set_, ["export"])
+        from monitor.config import ROLES
+
+        _serve(config, set_, ["export"], uses=ROLES["exporter"])
         return
     if not print_:
         raise typer.BadParameter("--from-file goes with --print")
@@ -161,7 +167,7 @@ def _print_gauges(
     from monitor.app.scores import aggregators, promises
     from monitor.exporter.from_file import gauges
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses=())
     found = aggregators(settings)
     moment = time.time() if at is None else _moment(at)
     decided = None if control is None else _lines("--control", control)
@@ -252,8 +258,9 @@ def _serve(
     overrides: list[str] | None,
     roles: list[Role],
     audits: list[str] | None = None,
+    uses: Collection[SecretPart] | None = None,
 ) -> None:
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses)
     import asyncio
 
     from monitor.app import process

@@ -37,7 +37,7 @@ def render(
     from monitor.errors import ConfigurationError
     from monitor.rules.render import rendered
 
-    settings = settings_of(config, set_)
+    settings = settings_of(config, set_, uses=())
     files = rendered(settings)
     if check and out == "-":
         raise ConfigurationError("--check: needs --out, the directory to compare with")

@@ -52,7 +52,8 @@ def status(
     """
     import asyncio
 
-    asyncio.run(_show(_access(settings_of(config, set_), url, limit), application, watch, json))
+    settings = settings_of(config, set_, uses=())
+    asyncio.run(_show(_access(settings, url, limit), application, watch, json))
 
 
 def _access(settings: Settings, urls: list[str] | None, limit_s: float) -> SituationAccess:

@@ -6,6 +6,7 @@ from monitor.config.base import seconds
 from monitor.config.explain import listed, paths
 from monitor.config.judging import Cache, JudgeSettings, Sampling
 from monitor.config.objectives import ObjectiveSettings, SharedObjective
+from monitor.config.parts import PARTS, ROLES, SecretPart
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
@@ -13,6 +14,8 @@ from monitor.config.start import START_HERE
 from monitor.config.watching import FixedBaseline, FixedMean
 
 __all__ = [
+    "PARTS",
+    "ROLES",
     "START_HERE",
     "Access",
     "Application",
@@ -24,6 +27,7 @@ __all__ = [
     "ObjectiveSettings",
     "Rule",
     "Sampling",
+    "SecretPart",
     "Settings",
     "SharedObjective",
     "listed",

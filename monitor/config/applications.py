@@ -21,6 +21,7 @@ from monitor.config.base import Section, SegmentBy
 from monitor.config.judging import OF_MODELS, JudgeSettings, RateSettings
 from monitor.config.names import Metrics, Names, all_covered, name_regex, no_empty_name
 from monitor.config.objectives import ObjectiveSettings, check_objective, one_or_more_objectives
+from monitor.config.parts import context
 from monitor.config.rules import Rules
 
 #: What belongs to an endpoint: it is not sent to another one that an entry names.
@@ -127,7 +128,8 @@ def resolved(entry: Application, base: Effective) -> Effective:
     if given.get("kind") == "offline":  # no model is asked, so what was for one is not inherited
         kept = {k: v for k, v in kept.items() if k not in OF_MODELS}
     try:
-        judge = JudgeSettings.model_validate({**kept, **given})
+        # Whether secrets are missing was asked of what was given; here that is not known.
+        judge = JudgeSettings.model_validate({**kept, **given}, context=context(()))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"judge: {first['msg'].removeprefix('Value error, ')}") from None

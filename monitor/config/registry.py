@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, model_validator
 
 from monitor.config.base import Section, Url
+from monitor.config.parts import may_miss
 
 
 class RegistrySettings(Section):
@@ -24,9 +25,10 @@ class RegistrySettings(Section):
     )
 
     @model_validator(mode="after")
-    def _is_one_who(self) -> Self:
+    def _is_one_who(self, info: ValidationInfo) -> Self:
         if self.token is not None and self.username is not None:
             raise ValueError("username and token are set, expected one of them")
-        if (self.password is None) != (self.username is None):
+        is_half = (self.password is None) != (self.username is None)
+        if is_half and not may_miss(info.context, "log"):
             raise ValueError("username and password belong together, and one of them is missing")
         return self

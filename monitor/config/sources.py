@@ -7,7 +7,7 @@ a file that holds the value (a mounted secret).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from monitor.config.base import is_numbered
 from monitor.config.explain import explained, listed, paths
 from monitor.config.judging import OF_MODELS
+from monitor.config.parts import PARTS, SecretPart, context, is_used
 from monitor.config.sections import Settings
 from monitor.config.yaml_errors import broken
 from monitor.errors import ConfigurationError
@@ -28,9 +29,15 @@ Tree = dict[str, Any]
 
 
 def load(
-    environ: Mapping[str, str], file: Path | None = None, flags: Mapping[str, Any] | None = None
+    environ: Mapping[str, str],
+    file: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    *,
+    uses: Collection[SecretPart] = PARTS,
 ) -> Settings:
     """Settings from all sources; ``flags`` maps dotted paths to values.
+
+    Secrets of parts that are not in ``uses`` may be absent, and their files are not read.
 
     Raises ``ConfigurationError`` naming the path, what was found, and what was expected.
     """
@@ -41,13 +48,13 @@ def load(
     tree: Tree = {}
     for source in (
         _yaml_tree(chosen) if chosen else {},
-        _tree(_secret_files(environ)),
+        _tree(_secret_files(environ, uses)),
         _tree(_environment(environ)),
         _tree((flags or {}).items()),
     ):
         tree = _merged(_asking_no_model(tree, source), source)
     try:
-        settings = Settings.model_validate(tree)
+        settings = Settings.model_validate(tree, context=context(uses))
     except ValidationError as error:
         raise ConfigurationError(explained(error)) from None
     settings._secret_files.update(_files(tree))
@@ -111,9 +118,14 @@ def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
             yield path, _whole_list(value) if path in _lists() else value
 
 
-def _secret_files(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _secret_files(
+    environ: Mapping[str, str], uses: Collection[SecretPart]
+) -> Iterator[tuple[str, str]]:
     for name, value in environ.items():
         if _is_ours(name) and _names_a_file(name):
+            path = _dotted(name.removesuffix("_FILE"))
+            if not is_used(path, uses) and _may_be_meant(path):
+                continue
             try:
                 found = _FromFile(read_secret(Path(value)))
             except (OSError, UnicodeDecodeError) as error:
@@ -121,7 +133,12 @@ def _secret_files(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
                     f"{name}: cannot read {_file(value)}: {_why(error)}"
                 ) from None
             found.file = Path(value)
-            yield _dotted(name.removesuffix("_FILE")), found
+            yield path, found
+
+
+def _may_be_meant(path: str) -> bool:
+    """Whether it is a setting: one that is misspelt is an error, whoever reads it."""
+    return path in dict(paths()) or path.startswith("applications.")
 
 
 def _is_ours(name: str) -> bool:

@@ -86,10 +86,15 @@ class Composed(Started):
         return self._log(name).read_text("utf-8", "replace")[-2_000:]
 
     def _draw_secrets(self) -> None:
-        folder = self._volume("secrets")
+        folder = self._directory / "secrets"
+        for volume in self._file["services"]["secrets"]["volumes"]:
+            source, target, *_ = volume.split(":")
+            if not source.startswith("."):
+                (folder / Path(target).name).parent.mkdir(exist_ok=True)
+                (folder / Path(target).name).symlink_to(self._volume(source))
         script = DEPLOY / "compose" / "draw_secrets.py"
         subprocess.run([sys.executable, str(script), str(folder)], check=True)
-        for path in folder.iterdir():
+        for path in folder.glob("*/*"):
             path.chmod(0o600)
             path.write_text(self._addressed(path.read_text("utf-8"), ""), "utf-8")
 
@@ -154,7 +159,7 @@ class Composed(Started):
 
     def _program(self, name: str) -> list[str]:
         """What is the entry point of an image here."""
-        if self._file["services"][name]["image"].startswith("rag-monitor-"):
+        if ":-rag-monitor-" in self._file["services"][name]["image"]:
             return [sys.executable, "-m", "monitor"]
         found = next(filter(None, map(shutil.which, (f"prometheus-{name}", name))), None)
         assert found, f"no {name} on PATH"

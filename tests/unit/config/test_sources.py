@@ -12,7 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.config import Settings, load, paths
+from monitor.config import PARTS, ROLES, Settings, load, paths
+from monitor.config.parts import PART_OF, is_used
+from monitor.config.schema import secret_paths
 from monitor.errors import ConfigurationError
 
 SECRET = "hunter2-4711"
@@ -341,3 +343,68 @@ def test_any_settings_load_or_are_explained(
     else:
         explained = found.http.host
     assert "\n" not in explained
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("judge.api_key", "exporter"),
+        ("judge.cache.url", "audit"),
+        ("applications.0.judge.api_key", "exporter"),
+        ("limits.redis.url", "exporter"),
+        ("ingest.registry.password", "audit"),
+        ("redaction.salt", "exporter"),
+        ("audit.database", "scorer"),
+    ],
+)
+def test_a_role_reads_no_secret_that_it_does_not_use(path: str, role: str, tmp_path: Path) -> None:
+    """Its file may be absent, or closed to it; who uses the secret still says so."""
+    name = f"RAG_MONITOR_{path.upper().replace('.', '__')}_FILE"
+    environ = {name: str(tmp_path / "absent")}
+    file = write(tmp_path, "applications: [{application: bot}]")
+    assert load(environ, file, uses=ROLES[role]) == load({}, file)
+    assert refusal(file, environ).startswith(f"{name}: cannot read")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_reads_the_passwords_of_kafka(role: str, tmp_path: Path) -> None:
+    """All of them connect to it; and a name that is no setting is an error for everyone."""
+    for name in ("RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE", "RAG_MONITOR_JUDGE__API_KEI_FILE"):
+        with pytest.raises(ConfigurationError, match=name):
+            load({name: str(tmp_path / "absent")}, uses=ROLES[role])
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "user"),
+    [
+        ("judge: {cache: {kind: redis}}", "judge.cache: url is missing", "scorer"),
+        (
+            "applications: [{application: bot, judge: {cache: {kind: redis}}}]",
+            "applications.0.judge.cache: url is missing",
+            "scorer",
+        ),
+        (
+            "ingest: {registry: {url: 'http://registry', username: reader}}",
+            "ingest.registry: username and password belong together",
+            "scorer",
+        ),
+    ],
+)
+def test_a_secret_is_missed_by_who_uses_it(text: str, said: str, user: str, tmp_path: Path) -> None:
+    """The same file serves all roles, and only some are given its secrets."""
+    file = write(tmp_path, text)
+    for role, uses in ROLES.items():
+        if role == user:
+            with pytest.raises(ConfigurationError, match=said):
+                load({}, file, uses=uses)
+        else:
+            load({}, file, uses=uses)
+    assert refusal(file).startswith(said)
+
+
+def test_every_secret_is_somebodys() -> None:
+    """A part that no role has would be read by nobody."""
+    assert {part for uses in ROLES.values() for part in uses} == set(PARTS)
+    assert set(PART_OF.values()) == set(PARTS)
+    shared = {path for path in secret_paths() if is_used(path, ())}
+    assert {path.partition(".")[0] for path in shared} == {"kafka", "kafka_output"}

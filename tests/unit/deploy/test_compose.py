@@ -43,6 +43,13 @@ def mounts(service: Service) -> Iterator[tuple[str, str, str]]:
 
 
 SERVICES = sorted(services())
+#: What no two installations share.
+DRAWN = (
+    "redis/redis.conf",
+    "redis/redis_url",
+    "grafana/grafana_password",
+    "audit/audit_passwords",
+)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -122,7 +129,9 @@ def test_it_is_closed(name: str) -> None:
     assert "no-new-privileges:true" in service["security_opt"]
     assert "privileged" not in service
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
-    assert re.search(r":v?[0-9]+\.[0-9][\w.-]*$", service["image"]), service["image"]
+    assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z/-]+:v?[0-9]+\.[0-9][\w.-]*\}", service["image"]), (
+        service["image"]
+    )
     for variable, value in service.get("environment", {}).items():
         if re.search(r"PASSWORD|KEY|TOKEN|SECRET|URL(_FILE)?$", variable):
             assert variable.endswith("FILE") or re.fullmatch(r"http://[\w.]+:[0-9]+", value)
@@ -132,7 +141,7 @@ def test_it_is_closed(name: str) -> None:
 def test_it_says_how_it_is(name: str) -> None:
     """A health check of its own or of our image, or it is no server; it starts again by itself."""
     service = services()[name]
-    ours = service["image"].startswith("rag-monitor-")
+    ours = ":-rag-monitor-" in service["image"]
     assert ours or service["healthcheck"]["test"][0] == "CMD"
     assert service["restart"] == "unless-stopped"
     for needed, how in service.get("depends_on", {}).items():
@@ -146,20 +155,50 @@ def test_secrets_are_drawn_once(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second, first):
         folder.mkdir(exist_ok=True)
-        before = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+        before = {path.name: path.read_text("utf-8") for path in folder.glob("*/*")}
         command = [sys.executable, str(DEPLOY / "compose" / "draw_secrets.py"), str(folder)]
         subprocess.run(command, check=True)
-        after = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+        after = {path.name: path.read_text("utf-8") for path in folder.glob("*/*")}
         assert before in ({}, after)
-    for name in ("redis.conf", "redis_url", "grafana_password", "audit_passwords"):
+    for name in DRAWN:
         assert (first / name).read_text("utf-8") != (second / name).read_text("utf-8")
-    configured = (first / "redis.conf").read_text("utf-8").split()[1]
-    assert f":{configured}@redis:" in (first / "redis_url").read_text("utf-8")
+    configured = (first / "redis" / "redis.conf").read_text("utf-8").split()[1]
+    assert f":{configured}@redis:" in (first / "redis" / "redis_url").read_text("utf-8")
     text = (DEPLOY / "compose.yaml").read_text("utf-8")
     text += (DEPLOY / "alertmanager" / "alertmanager.yml").read_text("utf-8")
     text += (DEPLOY / "compose" / "redis.conf").read_text("utf-8")
     read = set(re.findall(r"/secrets/([a-z_.]+[a-z])", text))
-    assert read == {path.name for path in first.iterdir()}
+    read -= {path.name for path in first.iterdir()}
+    assert read == {path.name for path in first.glob("*/*")}
+
+
+def test_a_service_gets_only_its_own_secrets(tmp_path: Path) -> None:
+    """Of the files that are drawn each sees a folder, and in it what its lines name."""
+    drawn = {
+        source: Path(target).name
+        for source, target, _ in mounts(services()[ONCE])
+        if not source.startswith(".")
+    }
+    assert set(drawn.values()) == {"redis", "grafana", "audit", "alertmanager"}
+    script = DEPLOY / "compose" / "draw_secrets.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True)
+    sees = {
+        name: {drawn[source] for source, _, _ in mounts(service) if source in drawn}
+        for name, service in services().items()
+        if name != ONCE
+    }
+    assert {name: found for name, found in sees.items() if found} == {
+        "redis": {"redis"},
+        "scorer": {"redis"},
+        "audit": {"audit"},
+        "grafana": {"grafana"},
+        "alertmanager": {"alertmanager"},
+    }
+    for name, service in services().items():
+        for variable, file in service.get("environment", {}).items():
+            if name != ONCE and "/run/secrets/" in str(file):
+                (folder,) = sees[name]
+                assert (tmp_path / folder / Path(file).name).exists(), variable
 
 
 def test_prometheus_is_the_one_that_is_shipped() -> None:

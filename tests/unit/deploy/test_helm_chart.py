@@ -13,11 +13,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from monitor.config import Settings, load, paths
+from monitor.config import PARTS, ROLES, Settings, load, paths
 from monitor.exporter.serve.hosts import AllowedHosts
 from monitor.rules.plan import plan
 from monitor.rules.render import rendered
-from tests.stages.chart_cases import CASES, REFUSED, environment, of_kind, pods
+from tests.stages.chart_cases import CASES, REFUSED, SECRETS, environment, of_kind, pods
 from tests.tools import locked_tools
 
 ROOT: Final = Path(__file__).parents[3]
@@ -136,7 +136,9 @@ def test_every_pod_understands_its_settings(
     for role, pod in pods(manifests).items():
         folder = tmp_path / role
         folder.mkdir()
-        settings = load({**IMAGE, **environment(pod, manifests, folder)})
+        environ = {**IMAGE, **environment(pod, manifests, folder)}
+        # The doctor is none, and asks for all that scorers are given.
+        settings = load(environ, uses=ROLES.get(role, PARTS))
         (port,) = pod["containers"][0].get("ports", [{"containerPort": None}])
         bound = settings.audit if role == "audit" else settings.http
         assert port["containerPort"] in (None, bound.port)
@@ -159,15 +161,21 @@ def test_its_services_reach_the_ports_by_name(manifests: dict[str, str]) -> None
 def test_a_role_gets_only_its_secrets(
     charts: dict[str, dict[str, Any]],
 ) -> None:
-    """The exporter cannot read the judge's key, and no scorer the passwords of people."""
-    found = {
-        role: {variable["name"] for variable in pod["containers"][0]["env"]}
-        for role, pod in pods(charts["full"]["manifests"]).items()
+    """As variables and as files: exporters only Kafka's, and nobody else's are anybody's."""
+    kafka = {"kafka-password", "ca.crt"}
+    scorer = kafka | {"judge-key", "second-key", "redis-url", "salt", "registry-password"}
+    wanted = {
+        "scorer": scorer,
+        "doctor": scorer,
+        "exporter": kafka,
+        "audit": kafka | {"audit-passwords", "audit-database"},
     }
-    key, people = "RAG_MONITOR_JUDGE__API_KEY_FILE", "RAG_MONITOR_AUDIT__PASSWORD_FILE"
-    assert {role for role, names in found.items() if key in names} == {"scorer", "doctor"}
-    assert {role for role, names in found.items() if people in names} == {"audit"}
-    assert all("RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE" in names for names in found.values())
+    for role, pod in pods(charts["full"]["manifests"]).items():
+        (volume,) = (each["secret"] for each in pod["volumes"] if each["name"] == "secrets")
+        assert {each["key"] for each in volume["items"]} == wanted[role], role
+        named = {v.get("value", "") for v in pod["containers"][0]["env"]}
+        read = {path.removeprefix(SECRETS) for path in named if path.startswith(SECRETS)}
+        assert read == wanted[role], role
 
 
 def test_names_of_digits_stay_texts(charts: dict[str, dict[str, Any]]) -> None:
@@ -226,7 +234,8 @@ def test_every_pod_is_restricted(manifests: dict[str, str]) -> None:
 def test_work_under_way_can_end(manifests: dict[str, str], tmp_path: Path) -> None:
     """A scorer has longer than it drains, and is asked by the paths that there are."""
     for role, pod in pods(manifests).items():
-        drain = load(environment(pod, manifests, tmp_path)).ingest.drain_s
+        environ = environment(pod, manifests, tmp_path)
+        drain = load(environ, uses=ROLES.get(role, PARTS)).ingest.drain_s
         if role == "scorer":
             assert pod["terminationGracePeriodSeconds"] > drain
         if role != "doctor":

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools import locked_tools
+
 ROOT = Path(__file__).parents[3]
 HEALTH = ROOT / "deploy" / "image" / "health.py"
 
@@ -65,3 +67,25 @@ def test_all_packages_are_copied(copier: str) -> None:
     text = (ROOT / copier).read_text(encoding="utf-8")
     words = {word.lstrip("!") for word in text.split()}
     assert {each for each in packages if not each.endswith(".*")} <= words
+
+
+def linted(file: Path) -> subprocess.CompletedProcess[str]:
+    """What hadolint says, of warnings and what is worse; with no configuration but the file's."""
+    hadolint = locked_tools().with_name("hadolint")
+    command = [str(hadolint), "--no-color", "--failure-threshold", "info", str(file)]
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+
+
+def test_the_dockerfile_is_clean() -> None:
+    """By hadolint, with its shell linter for what RUN says."""
+    done = linted(ROOT / "deploy" / "Dockerfile")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_worse_dockerfile_is_not(tmp_path: Path) -> None:
+    """A base without a version, a shell variable in the open, and root at the end are told."""
+    worse = tmp_path / "Dockerfile"
+    worse.write_text("FROM debian\nRUN rm $HOME/x\nUSER root\n", encoding="utf-8")
+    done = linted(worse)
+    assert done.returncode == 1
+    assert all(rule in done.stdout for rule in ("DL3006", "SC2086", "DL3002"))

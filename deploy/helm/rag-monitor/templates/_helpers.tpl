@@ -72,12 +72,11 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 
 {{/* The settings of secrets.keys that a role needs, as a JSON object: setting → key. */}}
 {{- define "rag-monitor.keys" -}}
-{{- $role := .role -}}
+{{- $unused := index (.root.Files.Get "files/settings.yaml" | fromYaml).unused .role -}}
 {{- $found := dict -}}
 {{- range $setting, $key := .root.Values.secrets.keys -}}
-{{- $ofScorer := regexMatch "^(applications\\.[0-9]+\\.)?judge\\.(api_key|headers)$|^limits\\.|^redaction\\." $setting -}}
-{{- $ofAudit := hasPrefix "audit." $setting -}}
-{{- if or (eq $role "scorer" | and (not $ofAudit)) (eq $role "audit" | and (not $ofScorer)) (not (or $ofScorer $ofAudit)) -}}
+{{- $section := regexReplaceAll "^applications\\.[0-9]+\\." $setting "" | splitList "." | first -}}
+{{- if not (has $section $unused) -}}
 {{- $_ := set $found $setting $key -}}
 {{- end -}}
 {{- end -}}
