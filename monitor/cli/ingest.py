@@ -11,6 +11,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, sett
 
 if TYPE_CHECKING:
     from monitor.config import Settings
+    from monitor.ingest.formats.otlp_format import SpanFormatName
     from monitor.kafka.record import KafkaRecord
     from monitor.onboarding.proposal import GuessedOf
     from monitor.onboarding.recognition import Recognised
@@ -101,6 +102,8 @@ def guess(
         found = _decoded(settings, found, records)
     of = GuessedOf(name, None if file is None else str(file))
     text, notes = _proposed(settings, found, of)
+    if found.span_format is not None:
+        notes += _seen_in_traces(found.span_format, records)
     if text:
         print_report(text.rstrip("\n"))
     for note in (*unread, *notes):
@@ -137,6 +140,15 @@ def _proposed(settings: Settings, found: Recognised, of: GuessedOf) -> tuple[str
     if guess.missing:
         notes.append(f"not found: {', '.join(guess.missing)}; fill in these lines")
     return text, notes
+
+
+def _seen_in_traces(span_format: SpanFormatName, records: list[KafkaRecord]) -> list[str]:
+    from monitor.ingest.formats.by_topic import TopicFormats
+    from monitor.ingest.formats.gathered import gathered
+    from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+    from monitor.onboarding.trial import trace_lines
+
+    return trace_lines(gathered(records, TopicFormats(SPAN_FORMATS[span_format]))[1])
 
 
 def _decoded(settings: Settings, found: Recognised, records: list[KafkaRecord]) -> Recognised:

@@ -164,10 +164,11 @@ class TrialSummary:
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        traces = self.traces._asdict() if self.traces.traces else None
+        counts = self.traces
+        traces = counts._asdict() | {"overlooked": dict(counts.overlooked)}
         return {
             "records": self.records,
-            "traces": traces,
+            "traces": traces if counts.traces else None,
             "readable": self.readable,
             "with_passages": self.with_passages,
             "with_reference": self.with_reference,
@@ -206,7 +207,7 @@ def as_json(one: Tried) -> dict[str, Any]:
     }
 
 
-def _trace_lines(counts: TraceCounts) -> list[str]:
+def trace_lines(counts: TraceCounts) -> list[str]:
     """What spans there were, and what kept traces from being whole."""
     if not counts.traces:
         return []
@@ -219,6 +220,11 @@ def _trace_lines(counts: TraceCounts) -> list[str]:
         found.append(
             f"{counts.linked} × a link to another trace, which is not followed: passages that "
             "stand there are missing here"
+        )
+    for step, number in Counter(counts.overlooked).most_common(3):
+        found.append(
+            f"{number} × no passages, but a list of texts in the output of {step}: if they are, "
+            "its openinference.span.kind must be RETRIEVER"
         )
     if counts.split:
         found.append(
@@ -290,7 +296,7 @@ def summary_lines(summary: TrialSummary) -> list[str]:
     n, read = summary.records, summary.readable
     what = "traces" if summary.traces.traces else "records"
     found = [
-        *_trace_lines(summary.traces),
+        *trace_lines(summary.traces),
         f"{read} of {n} {what} are interactions, {summary.with_passages} of them with passages, "
         f"{summary.with_reference} with a reference; {summary.sampled} would be judged",
     ]

@@ -138,6 +138,7 @@ async def test_a_topic_of_spans_is_recognised_tried_and_looked_at(
         "split": found["summary"]["traces"]["split"],
         "linked": 0,
         "records": len(parts),
+        "overlooked": {},
     }
     asked = {each["interaction"]["user_input"] for each in found["records"]}
     assert asked == {otlp_spans.question(n) for n in range(TURNS)}

@@ -5,15 +5,23 @@ The scorer assembles traces as they come, and is bounded in time (``monitor/scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
-from monitor.ingest.formats.traces import answers, by_trace, links_elsewhere, root_of
+from monitor.ingest.formats.traces import (
+    answers,
+    by_trace,
+    links_elsewhere,
+    overlooked,
+    root_of,
+)
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records.base import Headers
 
@@ -69,7 +77,8 @@ class TraceCounts(NamedTuple):
     """Of so many ``traces``, those ``without_root`` and without a model (``other_work``).
 
     ``split``: with spans on several partitions. ``linked``: with a model, and with a link to
-    another trace. They stood in so many ``records``.
+    another trace. They stood in so many ``records``. ``overlooked``: how often which step
+    has texts in its output, where no passages were found.
     """
 
     traces: int = 0
@@ -78,6 +87,7 @@ class TraceCounts(NamedTuple):
     split: int = 0
     linked: int = 0
     records: int = 0
+    overlooked: Mapping[str, int] = MappingProxyType({})
 
 
 NO_TRACES = TraceCounts()
@@ -129,6 +139,9 @@ class Gathering:
         elif _holds(answers, spans, root, otherwise=True):
             linked = _holds(links_elsewhere, spans, root, otherwise=False)
             counts = counts._replace(linked=counts.linked + linked)
+            if (step := _overlooked(spans, root)) is not None:
+                steps = Counter(counts.overlooked)
+                counts = counts._replace(overlooked=steps + Counter([step]))
             found = TraceRecord(trace.spans[root.span_id][1], spans, trace.log_format)
         else:
             counts = counts._replace(other_work=counts.other_work + 1)
@@ -148,6 +161,13 @@ def _holds(
         return asked(spans, root)
     except MessageRejected:
         return otherwise
+
+
+def _overlooked(spans: Sequence[Span], root: Span) -> str | None:
+    try:
+        return overlooked(spans, root)
+    except MessageRejected:
+        return None
 
 
 def gathered(

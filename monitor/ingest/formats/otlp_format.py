@@ -50,7 +50,8 @@ class SpanFormat:
         return spans[0].trace_id if spans else None
 
 
-SPAN_FORMATS: Final[dict[Literal["otlp_json", "otlp_proto"], SpanFormat]] = {
+SpanFormatName = Literal["otlp_json", "otlp_proto"]
+SPAN_FORMATS: Final[dict[SpanFormatName, SpanFormat]] = {
     "otlp_json": SpanFormat(otlp.json_spans, otlp.as_json, otlp.json_trace_ids),
     "otlp_proto": SpanFormat(otlp.proto_spans, otlp.as_proto, otlp.proto_trace_ids),
 }

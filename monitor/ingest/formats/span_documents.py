@@ -14,6 +14,11 @@ from monitor.records import REDACTED_TEXT
 
 _TEXTS: Final = ("content", "text", "page_content", "pageContent")
 _FLAT: Final = "document."
+_IDS: Final = ("id", "id_", "node_id")
+#: Under which frameworks put documents into an output, the likeliest first.
+_LISTED: Final = ("documents", "source_documents", "source_nodes", "nodes", "context", "contexts")
+#: Objects around a document: LlamaIndex's node with a score, and what both write when they save.
+_AROUND: Final = ("node", "kwargs", "__data__")
 
 
 def structured(found: SpanAttributes, name: str) -> Any:
@@ -55,8 +60,24 @@ def documents(span: Span, name: str) -> list[dict[str, Any]] | None:
 
 
 def output_documents(span: Span) -> list[dict[str, Any]] | None:
-    """Passages of its output, where that is a list of objects with texts; else None."""
-    found = _within(parsed(span.attributes.get("output.value")))
+    """Passages of its output, where that is a list of objects with texts, or holds one; else None.
+
+    As LangChain and LlamaIndex write documents and nodes.
+    """
+    output = parsed(span.attributes.get("output.value"))
+    return _listed_documents(output) or listed_in_output(span)
+
+
+def listed_in_output(span: Span) -> list[dict[str, Any]] | None:
+    """Passages under a name that says so in its output, beside whatever else; None without."""
+    output = parsed(span.attributes.get("output.value"))
+    if not isinstance(output, dict):
+        return None
+    found = (_listed_documents(parsed(output.get(name))) for name in _LISTED)
+    return next((each for each in found if each), None)
+
+
+def _listed_documents(found: Any) -> list[dict[str, Any]] | None:
     is_of_documents = isinstance(found, list) and 0 < len(found) <= MOST_PASSAGES
     if not is_of_documents or any(_text(_inner(parsed(each))) is None for each in found):
         return None
@@ -83,7 +104,8 @@ def _document(found: Any, path: str) -> dict[str, Any]:
             return {"id": None, "text": inner}
     else:
         raise wrong_value(path, found, "a text or an object")
-    text, name, score = _text(inner), inner.get("id"), inner.get("score")
+    text, score = _text(inner), inner.get("score")
+    name = next((inner[each] for each in _IDS if inner.get(each) is not None), None)
     made: dict[str, Any] = {
         "id": name if isinstance(name, str | int) else None,
         "text": REDACTED_TEXT if text is None else text,
@@ -103,6 +125,11 @@ def _inner(found: Any) -> Any:
         # As above: JSON that is no document is a passage.
         is_text = isinstance(whole, str) and _text(inner) is None
         return whole if is_text else inner if isinstance(inner, dict) else {}
+    if _text(found) is None:
+        for name in _AROUND:
+            within = _inner(parsed(found.get(name)))
+            if _text(within) is not None:
+                return {"score": found.get("score"), **within}
     flat = {key[len(_FLAT) :]: each for key, each in found.items() if key.startswith(_FLAT)}
     return flat or found
 
@@ -111,4 +138,6 @@ def _text(inner: Any) -> str | None:
     if not isinstance(inner, dict):
         return None
     texts = (inner.get(name) for name in _TEXTS)
-    return next((each for each in texts if isinstance(each, str)), None)
+    text = next((each for each in texts if isinstance(each, str)), None)
+    resource = inner.get("text_resource")
+    return _text(resource) if text is None and isinstance(resource, dict) else text

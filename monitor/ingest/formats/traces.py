@@ -21,7 +21,13 @@ from monitor.ingest.formats.logged import Decoded, LoggedInteraction, decoded
 from monitor.ingest.formats.otlp import Span, SpanAttributes
 from monitor.ingest.formats.rejection import UNKNOWN, missing_field, named, refuse_packed, rejected
 from monitor.ingest.formats.reshaping import unflattened
-from monitor.ingest.formats.span_documents import documents, output_documents, parsed, structured
+from monitor.ingest.formats.span_documents import (
+    documents,
+    listed_in_output,
+    output_documents,
+    parsed,
+    structured,
+)
 from monitor.records import REDACTED_TEXT, Source
 
 LLM, AGENT, CHAIN = "LLM", "AGENT", "CHAIN"
@@ -574,7 +580,10 @@ def _nested(found: Any) -> Any:
 
 
 def _passages(spans: Sequence[Span]) -> list[dict[str, Any]]:
-    """What the model saw: of the reranker that ended last, or of all retrievers, each once."""
+    """What the model saw: of the reranker that ended last, or of all retrievers, each once.
+
+    Where no span of these kinds has any, those that a chain says it has answered from.
+    """
     reranked = [
         found
         for span in sorted(spans, key=_end)
@@ -592,7 +601,27 @@ def _passages(spans: Sequence[Span]) -> list[dict[str, Any]]:
             # Of hidden ones without an id nobody knows whether they are the same.
             is_known = each["id"] is not None or each["text"] != REDACTED_TEXT
             once.setdefault((each["id"], each["text"]) if is_known else len(once), each)
-    return list(once.values())
+    return list(once.values()) if once else _in_answers(spans)
+
+
+def _in_answers(spans: Sequence[Span]) -> list[dict[str, Any]]:
+    """Like ``source_documents`` beside the answer: of the one that ended last, the root at best."""
+    latest = sorted(spans, key=_end, reverse=True)
+    chains = (one for one in latest if kind(one) in (CHAIN, AGENT))
+    return next((found for one in chains if (found := listed_in_output(one))), [])
+
+
+def overlooked(spans: Sequence[Span], root: Span) -> str | None:
+    """The step that has a list of texts in its output, of an interaction without passages.
+
+    None: there are passages, or no such step.
+    """
+    belonging = sorted(_belonging(spans, root), key=_begin)
+    if _passages(belonging):
+        return None
+    steps = (span for span in belonging if kind(span) not in (*_RETRIEVING, LLM))
+    found = next((span for span in steps if output_documents(span) is not None), None)
+    return None if found is None else f"{named(found.name)} ({_kind_name(found)})"
 
 
 def _documents(span: Span, *names: str) -> list[dict[str, Any]] | None:

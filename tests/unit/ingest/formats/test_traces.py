@@ -32,6 +32,7 @@ from monitor.ingest.formats.traces import (
     by_trace,
     interaction,
     links_elsewhere,
+    overlooked,
     root_of,
 )
 from monitor.records import REDACTED_TEXT, Interaction, Source
@@ -119,6 +120,18 @@ def test_both_encodings_say_the_same_and_can_be_written_again(framework: str) ->
 
 DOCUMENTS = [{"document": {"id": "d1", "content": "one", "score": 0.5}}]
 FLAT: Json = {"document.id": "d1", "document.content": "one", "document.score": 0.5}
+SAVED: Json = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "schema", "document", "Document"],
+    "kwargs": {"id": "d1", "metadata": {}, "page_content": "one", "type": "Document"},
+}
+NODE: Json = {
+    "node": {"id_": "d1", "metadata": {}, "text": "one", "class_name": "TextNode"},
+    "score": 0.5,
+    "class_name": "NodeWithScore",
+}
+RESOURCE: Json = {"node": {"id_": "d1", "text_resource": {"text": "one"}}, "score": 0.5}
 MESSAGES = [{"role": "user", "parts": [{"type": "text", "content": "q?"}]}]
 ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
 
@@ -137,6 +150,11 @@ ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
         ({KIND: "RETRIEVER", "output.value": json.dumps([{"page_content": "one"}])}, ["one"]),
         ({KIND: "RERANKER", "output.value": json.dumps({"documents": [FLAT]})}, ["one"]),
         ({KIND: "RETRIEVER", "output.value": "[1, 2]"}, []),
+        ({KIND: "RETRIEVER", "output.value": json.dumps({"documents": [SAVED]})}, ["one"]),
+        ({KIND: "RETRIEVER", "output.value": json.dumps([NODE])}, ["one"]),
+        ({KIND: "RETRIEVER", "output.value": json.dumps({"nodes": [NODE, NODE]})}, ["one"]),
+        ({KIND: "RETRIEVER", "output.value": json.dumps({"nodes": [RESOURCE]})}, ["one"]),
+        ({KIND: "RETRIEVER", "retrieval.documents": [NODE]}, ["one"]),
         (
             {
                 "gen_ai.operation.name": "retrieval",
@@ -166,6 +184,11 @@ ANSWERS = [{"role": "assistant", "parts": [{"type": "text", "content": "a."}]}]
         "output",
         "output of a reranker",
         "another output",
+        "saved by LangChain",
+        "nodes of LlamaIndex",
+        "nodes in an object",
+        "a node with a resource",
+        "nodes as documents",
         "genai",
         "genai without texts",
         "none",
@@ -178,6 +201,42 @@ def test_passages_by_every_convention(retriever: Json, passages: list[str]) -> N
 
 
 _LLM: Json = {KIND: "LLM", "llm.model_name": "m"}
+
+
+@pytest.mark.parametrize(
+    ("output", "names"),
+    [
+        ({"result": "a.", "source_documents": [SAVED]}, ["d1"]),
+        ({"response": "a.", "source_nodes": [NODE], "metadata": {}}, ["d1"]),
+        ({"answer": "a.", "context": [{"page_content": "one"}]}, [None]),
+        ({"answer": "a.", "context": "one"}, []),
+        ({"answer": "a.", "nodes": ["<NodeWithScore(node=TextNode(id_=d1), score=1.0)>"]}, []),
+    ],
+)
+def test_a_chain_may_say_what_it_answered_from(output: Json, names: list[str | None]) -> None:
+    """Where nobody has instrumented the retriever; what a retriever says goes before it."""
+    chain = {KIND: "CHAIN", "input.value": "q?", "output.value": json.dumps(output)}
+    found = told(made(span(1, 1, None, chain), span(1, 2, 1, _LLM)))
+    assert [each.id for each in found.retrieved_contexts] == names
+    assert found.response == "a."
+    own = {KIND: "RETRIEVER", "retrieval.documents": [{"document": {"content": "x"}}]}
+    assert texts(told(made(span(1, 1, None, chain), span(1, 2, 1, _LLM), span(1, 3, 1, own)))) == [
+        "x"
+    ]
+
+
+def test_a_tool_that_lists_texts_is_named_where_there_are_no_passages() -> None:
+    """It may have searched: that is for somebody to say."""
+    tool = {KIND: "TOOL", "output.value": json.dumps([{"title": "T", "content": "one"}])}
+    steps = [span(1, 1, None, CHAIN), span(1, 2, 1, tool, name="search"), span(1, 3, 1, _LLM)]
+    spans = json_spans(otlp_spans.as_json(made(*steps)))
+    assert overlooked(spans, spans[0]) == "search (TOOL)"
+    assert texts(told(made(*steps))) == []
+    own = {KIND: "RETRIEVER", "retrieval.documents": [{"document": {"content": "x"}}]}
+    assert (
+        overlooked(json_spans(otlp_spans.as_json(made(*steps, span(1, 4, 1, own)))), spans[0])
+        is None
+    )
 
 
 def test_what_was_reranked_goes_before_what_was_retrieved() -> None:
