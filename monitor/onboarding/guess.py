@@ -20,34 +20,36 @@ REQUIRED: Final = ("user_input", "response", "retrieved_contexts")
 #: Usual names of each field, the likeliest first; written small, with underscores.
 NAMES: Final = {
     "user_input": "user_input question user_question query user_query prompt user_message messages "
-    "input inputs message utterance search_query request text",
+    "input inputs message utterance search_query request text 问题 用户问题 提问 用户输入 输入",
     "response": "response answer generated_answer output outputs completion reply result "
-    "prediction generated_text assistant_message bot_response final_answer response_text message "
-    "content text messages",
+    "prediction generated_text assistant_message bot_response final_answer response_text replies "
+    "message content text messages 回答 答案 回复 模型回答 输出",
     "retrieved_contexts": "retrieved_contexts contexts context retrieved_documents documents docs "
     "source_documents chunks retrieved passages sources source_nodes search_results hits nodes "
-    "retrieval retriever retrieve",
+    "retrieval_results retriever_resources retrieved_chunks retrieved_references retrieval "
+    "retriever retrieve 上下文 检索结果 检索内容 参考资料 知识片段 片段 文档 引用",
     "reference": "reference ground_truth golden_answer gold_answer expected_answer expected_output "
-    "reference_answer expected golden gold ideal",
+    "reference_answer expected golden gold ideal 参考答案 标准答案 正确答案",
     "interaction_id": "interaction_id id request_id trace_id run_id message_id row_id event_id "
-    "uuid turn_id record_id",
+    "uuid turn_id record_id 编号 请求编号 消息编号",
     "timestamp": "timestamp event_time time created_at created asked_at start_time logged_at ts "
-    "datetime date",
+    "datetime date 时间 时间戳 创建时间",
     "application": "application application_name app app_name service service_name project "
-    "project_name session_name bot bot_name assistant",
-    "model": "model model_name model_id llm_model deployment_name",
+    "project_name session_name bot bot_name assistant 应用 应用名称",
+    "model": "model model_name model_id llm_model deployment_name 模型 模型名称",
     "prompt_version": "prompt_version prompt_template_version template_version prompt_id "
     "prompt_hash prompt_name",
-    "session": "session session_id conversation_id thread_id chat_id",
-    "user": "user user_id end_user enduser_id customer_id customer",
+    "session": "session session_id conversation_id thread_id chat_id 会话 会话编号",
+    "user": "user user_id end_user enduser_id customer_id customer 用户 用户编号",
     "deployment": "deployment deployment_id release revision revision_id app_version "
     "application_version version build build_number build_id image_tag git_sha commit_sha "
     "git_commit commit",
 }
 _PASSAGE: Final = {
-    "text": "text content page_content body chunk passage chunk_text document snippet value",
-    "id": "id doc_id document_id chunk_id source_id source uri url",
-    "score": "score similarity relevance_score similarity_score",
+    "text": "text content page_content body chunk passage chunk_text document snippet value "
+    "内容 文本 正文",
+    "id": "id doc_id document_id chunk_id segment_id source_id source uri url 编号",
+    "score": "score similarity relevance_score similarity_score 分数 得分 相似度",
     "relevant": "relevant is_relevant",
 }
 _ALL: Final = {name: tuple(words.split()) for name, words in (NAMES | _PASSAGE).items()}
@@ -128,6 +130,8 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
         weight = _named(name, place.names)
         if is_taken or not weight or not any(map(fits, place.values)):
             continue
+        if name == "response" and _repeats_the_question(guess, place):
+            continue
         fitting = [value for value in place.values if fits(value)]
         share = len(fitting) / guess.records
         if name == "interaction_id":  # what many records have in common names something else
@@ -145,6 +149,12 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
         chosen = [value for value in best.values if _FITS[name](value)]
         guess.fields[name] = GuessedPlace(best.expression, len(chosen), chosen[0])
         taken.add(best.expression)
+
+
+def _repeats_the_question(guess: Guess, place: FoundPlace) -> bool:
+    """What was asked stands in the inputs of several steps, under names that say little."""
+    asked = guess.fields.get("user_input")
+    return asked is not None and place.values[0] == asked.example
 
 
 def _of_step(field_name: str, expression: str) -> float:
@@ -189,6 +199,8 @@ def _weight(field_name: str, name: str) -> float:
     snake, words = _snake(name), _ALL[field_name]
     if snake in words:
         return 1.0 - 0.5 * words.index(snake) / len(words)
+    if field_name in NAMES and any(snake in _ALL[other] for other in NAMES):
+        return 0.0  # like expected_answer, which is no answer
     ends = [n for n, word in enumerate(words) if snake.endswith(f"_{word}") and len(word) > 2]
     return 0.4 - 0.2 * ends[0] / len(words) if ends else 0.0
 

@@ -25,6 +25,7 @@ _FLAT = 3
 #: In lists of steps or spans: the fields by which one of them is told from the others.
 _TELLING: Final = ("name", "type", "run_type", "kind")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NUMBERED = re.compile(r"(.*?\D)[_ -]?(\d{1,3})", re.ASCII)
 _WORD = re.compile(r"[\w .:/-]{1,60}")
 
 
@@ -146,6 +147,7 @@ def _places(
     """Every expression that finds something, with the names on the way to it."""
     if len(names) >= _DEEPEST:
         return
+    yield from _numbered(value, before, names)
     for key, found in _first(value):
         if found is None:
             continue
@@ -158,6 +160,26 @@ def _places(
             yield from _in_list(found, expression, way)
 
 
+def _numbered(
+    value: dict[str, Any], before: str, names: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Texts like ``context_1`` and ``context_2`` as one list; whole, and without empty ones."""
+    series: dict[str, list[tuple[int, str]]] = {}
+    for key, found in _first(value):
+        match = _NUMBERED.fullmatch(key)
+        if match and isinstance(found, str | None):
+            series.setdefault(match[1], []).append((int(match[2]), key))
+    for name, keys in series.items():
+        texts = [value[key] for _, key in sorted(keys) if value[key]]
+        if len(keys) > 1 and texts:
+            listed = ", ".join(_quoted(key) for _, key in sorted(keys))
+            chosen = f"{before}.[{listed}]" if before else f"[{listed}]"
+            if len(texts) == len(keys):
+                yield chosen, (*names, name), texts
+            # Of a table in which shorter rows have empty columns.
+            yield f"{chosen} | [?@]", (*names, name), texts
+
+
 def _in_list(
     items: list[Any], before: str, way: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], Any]]:
@@ -165,6 +187,9 @@ def _in_list(
     if len(items) == 1 and isinstance(items[0], dict):
         yield f"{before}[0]", way, items[0]
         yield from _places(items[0], f"{before}[0]", way)
+        return
+    if len(items) == 1 and isinstance(items[0], str):
+        yield f"{before}[0]", way, items[0]
         return
     objects = [each for each in items if isinstance(each, dict)]
     for by in _TELLING:

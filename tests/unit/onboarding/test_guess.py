@@ -265,3 +265,91 @@ def test_a_question_is_never_marked_as_absent(tmp_path: Path) -> None:
     assert "    user_input: question" in text
     assert "    retrieved_contexts?: docs" in text
     load({}, file)
+
+
+PASSAGES = ["It lasts 24 months.", "Returning costs 5 euros."]
+#: Logs of products, as they write them: what holds question, answer and passages, and their text.
+PRODUCTS: dict[str, tuple[dict[str, Any], tuple[str, str, str, str | None]]] = {
+    "haystack": (
+        {
+            "data": {"text_embedder": {"text": "Q"}, "prompt_builder": {"question": "Q"}},
+            "result": {
+                "llm": {"replies": ["A"], "meta": [{"model": "m"}]},
+                "retriever": {"documents": [{"id": "d1", "content": each} for each in PASSAGES]},
+            },
+        },
+        (
+            "data.prompt_builder.question",
+            "result.llm.replies",
+            "result.retriever.documents",
+            "content",
+        ),
+    ),
+    "a table": (
+        {"user_question": "Q", "bot_answer": "A", "context_1": PASSAGES[0], "context_2": "x"},
+        ("user_question", "bot_answer", "[context_1, context_2]", None),
+    ),
+    "dify": (
+        {
+            "query": "Q",
+            "answer": "A",
+            "metadata": {"retriever_resources": [{"position": 1, "content": PASSAGES[0]}]},
+        },
+        ("query", "answer", "metadata.retriever_resources", "content"),
+    ),
+    "flowise": (
+        {"text": "A", "question": "Q", "sourceDocuments": [{"pageContent": PASSAGES[0]}]},
+        ("question", "text", "sourceDocuments", "pageContent"),
+    ),
+    "ragflow": (
+        {"data": {"question": "Q", "answer": "A", "reference": {"chunks": [{"content": "c"}]}}},
+        ("data.question", "data.answer", "data.reference.chunks", "content"),
+    ),
+    "bedrock": (
+        {
+            "input": {"text": "Q"},
+            "output": {"text": "A"},
+            "retrievalResults": [{"content": {"text": each}} for each in PASSAGES],
+        },
+        ("input.text", "output.text", "retrievalResults", "content.text"),
+    ),
+    "chinese": (
+        {
+            "问题": "Q",
+            "回答": "A",
+            "上下文": [{"内容": each} for each in PASSAGES],
+            "参考答案": "R",
+        },
+        ('"问题"', '"回答"', '"上下文"', '"内容"'),
+    ),
+}
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_logs_of_products_are_guessed(product: str, tmp_path: Path) -> None:
+    """Each as its product writes it; the file is read as it is, and reads the record."""
+    record, expected = PRODUCTS[product]
+    guess = guess_of(*[record] * 3)
+    found = [guess.fields[n].expression for n in ("user_input", "response", "retrieved_contexts")]
+    text = guess.within.get("text")
+    assert (*found, text and text.expression) == expected
+    log = topic_formats(load({}, written(guess, tmp_path))).of("logs")
+    read = log.decode(json.dumps(record).encode(), SOURCE, NOON_MS).interaction
+    assert (read.user_input, read.response) == ("Q", "A")
+    assert read.retrieved_contexts
+
+
+def test_a_right_answer_is_no_answer() -> None:
+    """A log of questions to be asked has none, and says so."""
+    for name in ("golden_answer", "expected_answer", "参考答案"):
+        guess = guess_of({"question": "Q", name: "A", "contexts": ["c"]})
+        assert guess.missing == ["response"]
+        assert guess.fields["reference"].expression.strip('"') == name
+
+
+def test_columns_with_numbers_may_be_empty() -> None:
+    """Shorter rows have fewer passages; where all have all, one that is moved is an error."""
+    full = {"question": "Q", "answer": "A", "context1": "c", "context2": "d"}
+    assert guess_of(full, full).fields["retrieved_contexts"].expression == "[context1, context2]"
+    short = guess_of(full, {**full, "context2": ""}).fields["retrieved_contexts"]
+    assert (short.expression, short.found) == ("[context1, context2] | [?@]", 2)
