@@ -17,8 +17,19 @@ ls /opt/rag-monitor/lib/python3.*/site-packages/grpc_tools >/dev/null 2>&1 ||
 pip check
 # What nobody runs: sources of what is compiled, and packages' own tests.
 find /opt/rag-monitor/lib -type f \( -name '*.c' -o -name '*.h' -o -name '*.pyx' -o -name '*.pxd' \) -delete
-find /opt/rag-monitor/lib -type d -name tests -prune -exec rm -r {} +
+find /opt/rag-monitor/lib -type d \( -name tests -o -path '*/sqlalchemy/testing' -o -path '*/alembic/testing' \) \
+  -prune -exec rm -r {} +
+# Symbols for debuggers, where the build base has binutils. Not of what finds libraries beside it: that was
+# patched (NAME.libs), and does not stand it. Then each must still load.
+if command -v strip >/dev/null; then
+  find /opt/rag-monitor/lib -name '*.so' ! -path '*.libs/*' | while read -r file; do
+    readelf -d "$file" | grep -q '\.libs' || strip --strip-unneeded "$file"
+  done
+  find /opt/rag-monitor/lib -name '*.so' ! -path '*.libs/*' -exec /opt/rag-monitor/bin/python -c \
+    'import ctypes, sys; [ctypes.CDLL(file) for file in sys.argv[1:]]' {} +
+fi
 cp deploy/image/health.py /opt/rag-monitor/
 # A read-only root keeps no bytecode: without it here every start would compile everything anew.
-/opt/rag-monitor/bin/python -m compileall -q -j 0 /opt/rag-monitor/lib
+# But for colours of languages that nobody prints, and databases that nobody has.
+/opt/rag-monitor/bin/python -m compileall -q -j 0 -x 'pygments/lexers|dialects/(mssql|mysql|oracle)/' /opt/rag-monitor/lib
 chmod -R g=u /opt/rag-monitor

@@ -47,7 +47,7 @@ make_bases() {
     rm -rf "$base"/usr/share/{doc,man,info,locale,i18n}/* "$base"/var/cache/* \
       "$base"/var/lib/apt/lists/* "$base"/var/log/*.log "$base"/usr/lib/python3.*/test
     chroot "$base-build" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -qq --no-install-recommends python3-venv >>"$folder/debootstrap.log"
+      apt-get install -qq --no-install-recommends python3-venv binutils >>"$folder/debootstrap.log"
     touch "$folder/base.made"
   fi
   for name in base base-build; do

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import yaml
 
+from tests.pages import blocks
+
 Values = dict[str, Any]
 Document = dict[str, Any]
 
@@ -117,8 +119,12 @@ FULL: Final[Values] = {
     "dashboards": {"enabled": True, "annotations": {"grafana_folder": "RAG"}},
 }
 
+#: The page whose values people begin with.
+_PAGE: Final = Path(__file__).parents[2] / "docs" / "kubernetes.md"
+
 CASES: Final[dict[str, Values]] = {
     "defaults": {},
+    "page": yaml.safe_load(blocks(_PAGE.read_text("utf-8"), "yaml")[0]),
     "full": FULL,
     "keda": {"scorer": {"keda": {"enabled": True}}},
     "two exporters": {"exporter": {"replicas": 2}, "scorer": {"enabled": False}},

@@ -32,13 +32,15 @@ RUN_BY: Final = {
 }
 
 
+def block_lines() -> list[str]:
+    """The lines of all blocks of commands, without comments."""
+    lines = [line for block in blocks(README, "sh") for line in block.splitlines()]
+    return [bare for line in lines if (bare := line.partition("#")[0].strip())]
+
+
 def commands() -> set[str]:
-    """All command lines: of blocks, without comments, and in code style."""
-    lines = [
-        line.partition("#")[0].strip()
-        for block in blocks(README, "sh")
-        for line in block.splitlines()
-    ]
+    """All command lines: of blocks, and in code style."""
+    lines = block_lines()
     lines += re.findall(r"`([^`\n]+)`", README)
     return {line for line in lines if line.split(" ")[0] in PROGRAMS and " " in line}
 
@@ -55,6 +57,12 @@ def test_every_command_is_run_or_named() -> None:
             assert by.removeprefix("needs ") in README, command
         else:
             assert (ROOT / by).exists(), by
+
+
+def test_no_block_has_a_command_that_is_not_looked_at() -> None:
+    """A line is one of the programs above, or exports what the test of the README also exports."""
+    others = {line.split(" ")[0] for line in block_lines()} - set(PROGRAMS)
+    assert others <= {"export"}
 
 
 @pytest.mark.parametrize(
