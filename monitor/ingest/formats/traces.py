@@ -8,7 +8,7 @@ Conventions: OpenInference (``openinference.span.kind``, ``input.value``, ``retr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
@@ -254,26 +254,21 @@ def _belonging(spans: Sequence[Span], root: Span) -> list[Span]:
 
 
 def _linked_searches(
-    spans: Sequence[Span], others: Collection[str], children: Mapping[str | None, list[Span]]
+    spans: Sequence[Span], others: set[str], children: Mapping[str | None, list[Span]]
 ) -> set[str]:
     """Of ``others`` those that a link leads to from the rest, or back, with all below them.
 
     Only where no model is below: that would be another question, as one turn links to the next.
     """
-    own = {span.span_id for span in spans} - set(others)
+    own = {span.span_id for span in spans} - others
     tops: set[str] = set()
     for span in spans:
         ends = {link.span_id for link in span.links if link.trace_id == span.trace_id}
         if span.span_id in own:
-            tops |= ends & set(others)
+            tops |= ends & others
         elif ends & own:
             tops.add(span.span_id)
-    by_id, found = {span.span_id: span for span in spans}, set[str]()
-    for top in sorted(tops):
-        below = _descendants([top], children)
-        if not any(_may_answer(by_id[each]) for each in below):
-            found |= below
-    return found
+    return _descendants(tops - _leading_ids(spans), children)
 
 
 def links_elsewhere(spans: Sequence[Span], root: Span) -> bool:
