@@ -28,4 +28,5 @@ def one_line(found: Sequence[SuiteVerdict]) -> str:
     """How many tests passed and did not."""
     counts = {status: sum(each.counts[status] for each in found) for status in _MARKS}
     said = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
-    return f"{sum(counts.values())} tests: {said or 'none'}"
+    number = sum(counts.values())
+    return f"{number} test{'s' if number != 1 else ''}: {said or 'none'}"
