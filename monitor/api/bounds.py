@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from monitor.api.arguments import meant
-from monitor.api.evaluation import judged_rows
 from monitor.api.explained import headline, wrong_lines
+from monitor.api.judged_rows import judged_rows
 from monitor.api.judges import JudgeChoice
 from monitor.api.problems import said
 from monitor.api.results import MetricResult

@@ -14,13 +14,13 @@ from typing import Any, Final
 from monitor.api.arguments import known_or_left_out, meant
 from monitor.api.classes import METRIC_CLASSES, class_name
 from monitor.api.columns import FIELDS, Column, RowColumns
-from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
-from monitor.api.metric import CatalogueMetric, require_judgement
+from monitor.api.judged_rows import judged_rows
+from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy
+from monitor.api.metric import CatalogueMetric
 from monitor.api.problems import InputRejected
 from monitor.api.running import waited_for
-from monitor.api.samples import ScorableTurn, rows_of, turn_of
+from monitor.api.samples import rows_of, turn_of
 from monitor.api.tables import EvaluationResult
-from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.evaluate.noise import noise_passages
 from monitor.evaluate.summary import Summary, progress_line
 from monitor.metrics.catalogue import CATALOGUE
@@ -29,8 +29,6 @@ from monitor.records import Passage, ScoreRecord
 #: What ``metrics`` takes: objects, classes, or names of the catalogue.
 AnyMetric = CatalogueMetric | type[CatalogueMetric] | str
 
-#: Some more rows than are judged at a time: the oldest may take longest.
-_AHEAD: Final = 4
 #: Seconds between two looks at how far it is: on a terminal, where one replaces the other, and not.
 _EVERY_S: Final = {True: 1.0, False: 10.0}
 
@@ -177,47 +175,6 @@ class _RowsJob:
                 made.append((choice, found))
             columns[metric.name] = (metric.scored, found)
         return EvaluationResult(rows, columns, has_price=has_price)
-
-
-async def judged_rows(
-    turns: Sequence[ScorableTurn],
-    choice: JudgeChoice,
-    summary: Summary | None = None,
-    *,
-    raises: bool = True,
-) -> list[ScoreRecord]:
-    """The record of each row, in their order; as many at a time as the judge has places for.
-
-    ``raises``: ``JudgeFailed`` for the first that fails. Raises ``DependencyRefused`` where the
-    judge answers none of them.
-    """
-    judge, summary = await ready(choice), summary or Summary()
-    summary.has_price = judge.has_price
-    found: list[ScoreRecord | None] = [None] * len(turns)
-    rows = iter(enumerate(turns))
-
-    async def work() -> None:
-        for number, turn in rows:
-            judged = await judge.judged(turn)
-            found[number] = judged.record
-            summary.ended(judged.ending)
-            summary.add(judged.record)
-            if raises:
-                require_judgement(judged)
-
-    failed: JudgeFailed | None = None
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(turns), _AHEAD * choice.settings.judge.concurrency)):
-                group.create_task(work())
-    except* JudgeFailed as errors:
-        # Raised here, Python before 3.11.4 puts it into a group again.
-        (failed, *_) = (one for one in errors.exceptions if isinstance(one, JudgeFailed))
-    if failed is not None:
-        raise failed from None
-    if summary.refused:
-        raise DependencyRefused(summary.refused)
-    return [record for record in found if record is not None]
 
 
 @contextmanager

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Literal
 
 from monitor.api.arguments import known_arguments
 from monitor.api.callers import warn
-from monitor.api.judges import AnyJudge, JudgeChoice, JudgedTurn, RelevanceBy, ready
+from monitor.api.judged_rows import judged_rows, require_judgement
+from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy, ready
 from monitor.api.problems import InputRejected
 from monitor.api.results import MetricResult
 from monitor.api.running import waited_for
 from monitor.api.samples import AnyPassage, ScorableTurn, SingleTurnSample, rows_of, turn_of
-from monitor.errors import JudgeFailed
-from monitor.judge.provider.remedies import failure_said
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records import Outcome, ScoreRecord
+from monitor.records import ScoreRecord
 
 Mode = Literal["relevant", "irrelevant"]
 
@@ -95,8 +94,6 @@ class CatalogueMetric:
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """The scores of several turns, in their order, as many at a time as the settings allow."""
-        from monitor.api.evaluation import judged_rows
-
         rows = [turn_of(row, number) for number, row in enumerate(rows_of(inputs), 1)]
         choice = self.choice()
         choice.warn()
@@ -179,20 +176,6 @@ class NoiseSensitivity(CatalogueMetric):
     def scored(self) -> str:
         """The metric of its mode."""
         return f"noise_sensitivity_{self.mode}"
-
-
-def require_judgement(judged: JudgedTurn) -> None:
-    """Raises ``JudgeFailed``, which says what to do, of a row without a judgement."""
-    record = judged.record
-    if record.outcome not in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
-        return
-    reason, judge = str(record.reason), record.judge
-    said = failure_said(reason, judge.model, judged.ending.found)
-    raise JudgeFailed(
-        f"{judge.label} ({judge.model}) gave no judgement: {said}",
-        reason=reason,
-        usage=record.usage,
-    )
 
 
 def _turn(fields: Mapping[str, Any]) -> dict[str, Any]:
