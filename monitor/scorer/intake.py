@@ -18,7 +18,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest import headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp import Span
@@ -171,18 +171,22 @@ class Intake:
                 self._telemetry.key_fallbacks.inc(read)
         return left
 
-    def take(self, record: KafkaRecord, span: BlockSpan = ALONE) -> Admitted | None:
+    def take(
+        self, record: KafkaRecord, log_format: LogFormat, span: BlockSpan = ALONE
+    ) -> Admitted | None:
         """Decode, sample and filter; None when the interaction has ended already.
 
-        ``span`` is its block, with the share that is taken of it. Decoded, it is taken at the rate
-        of its application; rules come last. Raises ``MessageRejected`` for what cannot be read.
+        ``log_format`` is that of its topic, ``span`` its block, with the share that is taken of it.
+        Decoded, it is taken at the rate of its application; rules come last. Raises
+        ``MessageRejected`` for what cannot be read.
         """
         if isinstance(record, Unreadable):
             raise not_unpacked(record)
         if record.value is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        return self._admitted(record, self._decoded(record, record.value), span)
+        decoded = self._read(record, partial(log_format.decode, record.value))
+        return self._admitted(record, decoded, span)
 
     def spans(self, record: KafkaRecord, log_format: SpanFormat) -> Sequence[Span]:
         """Those in a record; raises ``MessageRejected``."""
@@ -298,10 +302,6 @@ class Intake:
     def _not_sampled(self, reason: Reason) -> Admitted | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
-
-    def _decoded(self, record: KafkaRecord, value: bytes) -> Arrived:
-        decode = self._formats.of(record.topic).decode
-        return self._read(record, partial(decode, value))
 
     def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> Arrived:
         try:

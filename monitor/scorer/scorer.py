@@ -21,6 +21,7 @@ from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
+from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.offload import LONG, offloaded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
@@ -175,18 +176,18 @@ class Scorer:
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
         slots, partition = self._slots, Partition(record.topic, record.partition)
-        log_format = self._formats.spans_of(record.topic)
-        if isinstance(record, Unreadable) or record.value is None:
-            log_format = None
-        if log_format is None:
+        log_format = self._formats.of(record.topic)
+        is_read = not isinstance(record, Unreadable) and record.value is not None
+        spans = log_format if is_read and isinstance(log_format, SpanFormat) else None
+        if spans is None:
             self.ledger.consume(record.records if isinstance(record, Unreadable) else 1)
         if self._dead_letters.gate.is_probing:
             self._dead_letters.gate.begun(partition)
         span = ALONE if slots is None else slots.slot_buffer.begin(partition, record.offset)
         try:
-            if log_format is not None:
-                return self._traces.begin(record, log_format, span)
-            admitted = self._intake.take(record, span)
+            if spans is not None:
+                return self._traces.begin(record, spans, span)
+            admitted = self._intake.take(record, log_format, span)
             if admitted is None:
                 return None
             if slots is not None:
@@ -195,7 +196,7 @@ class Scorer:
                 slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
             return Work(record, partial(self._scored_alone, record, admitted), self.works)
         except MessageRejected as error:
-            if log_format is not None:  # none of the traces in it is known
+            if spans is not None:  # none of the traces in it is known
                 self.ledger.consume()
             return self._reject(record, error)
         finally:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from monitor.ingest.consumer.assignment import PartitionState
+from monitor.ingest.formats import native
 from monitor.kafka.record import Partition
 from tests.stages.loop import Record
 from tests.stages.scorer_bench import Bench, Hanging
@@ -36,6 +37,6 @@ def test_its_event_time_is_its_own_or_that_of_its_reading(
     """Never 1970, where no window would ever show it. The bench's clock says 12:00."""
     intake = Bench(Hanging()).scorer._intake
     value = json.dumps({**TEXTS, "timestamp": logged}).encode()
-    found = intake.take(Record(0, timestamp=-1, value=value))
+    found = intake.take(Record(0, timestamp=-1, value=value), native)
     assert found is not None
     assert found.interaction.event_time.isoformat() == event_time
