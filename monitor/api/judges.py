@@ -17,13 +17,9 @@ from weakref import WeakKeyDictionary
 from monitor.api.callers import warn
 from monitor.api.samples import ScorableTurn
 from monitor.app.caches import Caches, KeptMemory
-from monitor.app.policies import (
-    ConfiguredJudge,
-    build_judges,
-    build_redactor,
-    traffic,
-    unpriced,
-)
+from monitor.app.judges import ConfiguredJudge, build_judges, unpriced
+from monitor.app.policies import build_policies
+from monitor.app.redaction import build_redactor
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import Redactor
@@ -172,7 +168,7 @@ class LoopJudges:
             await choice.own.prepare()
             return ReadyJudge(_own_policies(choice, choice.own), redactor)
         configured_judges = await self._configured(choice.settings)
-        policies = traffic(choice.settings, configured_judges)
+        policies = build_policies(choice.settings, configured_judges)
         return ReadyJudge(policies, redactor, has_price=not unpriced(configured_judges))
 
     async def _configured(self, settings: Settings) -> list[ConfiguredJudge]:

@@ -14,7 +14,7 @@ from monitor import __version__
 from monitor.app.connections import connection as input_connection
 from monitor.app.connections import output_connection
 from monitor.app.live_scores import LiveScores
-from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower, KeptEvidence
 from monitor.audit.forgetter import TextForgetter
 from monitor.audit.serve.judges import SaidOfJudge
@@ -32,8 +32,9 @@ from monitor.audit.weekly import WeeklyDraws
 from monitor.config import Settings, seconds
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.latest_alarms import LatestAlarms
+from monitor.control.latest_records import LatestRecords
 from monitor.control.publisher import Outbox
-from monitor.control.state import ControlState, WrittenAt
+from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.alarm_page import (
     alarm_fragment,
@@ -48,8 +49,6 @@ from monitor.records.control import (
     BASELINE,
     FORGOTTEN,
     BaselineRecord,
-    ControlRecord,
-    Removed,
     baseline_key,
     correction_key,
 )
@@ -113,7 +112,7 @@ class AuditRole:
         self._control_known = asyncio.Event()
         self._alarms = LatestAlarms()
         self._live = LiveScores(settings, self._connection, clock)
-        self._baselines: dict[str, BaselineRecord] = {}
+        self._baselines = LatestRecords(BaselineRecord)
         self._alarms_follower = self._follower_of_alarms()
         self._control = self._control_follower()
         self._follower = EvidenceFollower(
@@ -213,15 +212,9 @@ class AuditRole:
     def _said_of(self, application: str, judge: str) -> SaidOfJudge:
         return SaidOfJudge(
             self._corrections.latest.get(correction_key(application, judge)),
-            self._baselines.get(baseline_key(application, judge)),
+            self._baselines.of(baseline_key(application, judge)),
             self._live.learning(application, judge),
         )
-
-    def _hold_baseline(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
-        if isinstance(found, BaselineRecord):
-            self._baselines[found.key] = found
-        elif isinstance(found, Removed):
-            self._baselines.pop(found.key, None)
 
     def _follower_of_alarms(self) -> StateFollower:
         return StateFollower(
@@ -233,7 +226,7 @@ class AuditRole:
         )
 
     def _control_follower(self) -> StateFollower:
-        readers = {FORGOTTEN: self._forgetter.texts.apply, BASELINE: self._hold_baseline}
+        readers = {FORGOTTEN: self._forgetter.texts.apply, BASELINE: self._baselines.apply}
         return StateFollower(
             self._connection,
             FollowedTopic(

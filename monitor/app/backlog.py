@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from monitor.app.formats import topic_formats
-from monitor.app.policies import build_budget, build_judges, traffic, unpriced, with_dry_run_judges
+from monitor.app.judges import build_judges, unpriced, with_dry_run_judges
+from monitor.app.policies import build_budget, build_policies
 from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.errors import TooLarge
@@ -152,7 +153,7 @@ async def _sampled(
     judges = with_dry_run_judges(settings, build_judges(settings, ScorerTelemetry(new_registry())))
     for each in judges:
         await each.judge.prepare()
-    policies, costs, ages = traffic(settings, judges, None), [], []
+    policies, costs, ages = build_policies(settings, judges, None), [], []
     formats = topic_formats(settings)
     oldest, starts = policies.oldest(now), {(one.topic, one.partition): one.start for one in found}
     for topic, partition, offset in _spread(found):

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from monitor.app.policies import ConfiguredJudge, in_order, judges_of, llm_settings
+from monitor.app.judge_settings import in_order, llm_settings
+from monitor.app.judges import ConfiguredJudge, judges_of
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedAside

@@ -8,13 +8,9 @@ from typing import NamedTuple
 
 from monitor.app.connections import connection, output_connection
 from monitor.app.formats import topic_formats
-from monitor.app.policies import (
-    by_application,
-    ingest_filter,
-    llm_settings,
-    redaction_rules,
-    segment_attributes,
-)
+from monitor.app.judge_settings import llm_settings
+from monitor.app.policies import by_application, ingest_filter, segment_attributes
+from monitor.app.redaction import redaction_rules
 from monitor.app.start import oldest_judged
 from monitor.config import JudgeSettings, Settings
 from monitor.ingest.formats.by_topic import TopicFormats

@@ -13,20 +13,19 @@ from monitor.app.backlog import backlog
 from monitor.app.caches import Caches
 from monitor.app.canaries import with_canaries
 from monitor.app.formats import topic_formats
-from monitor.app.policies import (
+from monitor.app.judges import (
     ConfiguredJudge,
-    build_budget,
     build_judges,
-    build_redactor,
     require_judges,
     require_prices,
-    slots,
-    unused_floors,
     unused_limits,
     with_rechecks,
 )
+from monitor.app.policies import build_budget
+from monitor.app.redaction import build_redactor
 from monitor.app.scoring import build_scorer
 from monitor.app.shared import Shared
+from monitor.app.slots import build_slots, unused_floors
 from monitor.app.start import start_rule
 from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
@@ -341,7 +340,7 @@ class ScoreRole:
     ) -> Slots | None:
         """What picks from blocks, where there are any."""
         controls = self._shared.controls
-        return slots(
+        return build_slots(
             self._settings,
             redactor,
             controls.calibrations,

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from monitor import __version__
-from monitor.app.policies import ConfiguredJudge, traffic
+from monitor.app.judges import ConfiguredJudge
+from monitor.app.policies import build_policies
 from monitor.config import Settings
 from monitor.control.pauses import Pauses
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
@@ -49,7 +50,7 @@ def build_scorer(
     gate = DeadLetterGate(circuit, telemetry, health, monotonic)
     return Scorer(
         _scorer_settings(settings, waits_for_money),
-        traffic(settings, judges, budget),
+        build_policies(settings, judges, budget),
         producer,
         DeadLetters(
             producer,

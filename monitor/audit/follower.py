@@ -18,6 +18,7 @@ from monitor.errors import RecordSkipped
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import TopicReader
 from monitor.kafka.record import KafkaRecord
+from monitor.kafka.skipped import warn_skipped
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
@@ -171,14 +172,7 @@ class EvidenceFollower:
             found = read_score_record(record.value)
         except RecordSkipped as skipped:
             self._telemetry.records.labels(skipped.cause).inc()
-            logger().warning(
-                "score_record_skipped",
-                topic=record.topic,
-                partition=record.partition,
-                offset=record.offset,
-                reason=skipped.cause,
-                error=str(skipped),
-            )
+            warn_skipped("score_record_skipped", record, skipped)
             return None
         return Placed(found, record.value, record.partition, record.offset)
 

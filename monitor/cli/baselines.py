@@ -157,24 +157,12 @@ def _access(
     """The access, and the time in epoch seconds."""
     import time
 
-    from monitor.app.connections import connection, output_connection
-    from monitor.app.scores import aggregators
-    from monitor.exporter.baselines.commands import BaselineAccess
+    from monitor.app.baseline_access import baseline_access
     from monitor.runtime import logs
-    from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides, uses=())
     logs.configure_command(settings.log.format)
-    topics = settings.kafka.topics
-    access = BaselineAccess(
-        output_connection(settings, connection(settings)),
-        topics.scores,
-        topics.control,
-        Health(time.monotonic),
-        limit_s,
-        *aggregators(settings),
-    )
-    return access, time.time()
+    return baseline_access(settings, limit_s), time.time()
 
 
 def _tell(

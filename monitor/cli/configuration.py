@@ -154,7 +154,7 @@ def _whole(settings: Settings) -> dict[str, Any]:
 
 def _check_redaction(settings: Settings) -> None:
     """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
-    from monitor.app.policies import redaction_rules
+    from monitor.app.redaction import redaction_rules
     from monitor.ingest.redaction.redactor import Redactor
 
     Redactor(redaction_rules(settings))
@@ -164,7 +164,8 @@ def _check_judges(settings: Settings) -> None:
     """Addresses and prices are read by libraries, too; a model without a price has no budget."""
     import asyncio
 
-    from monitor.app.policies import build_budget, build_judges, require_addresses, require_prices
+    from monitor.app.judges import build_judges, require_addresses, require_prices
+    from monitor.app.policies import build_budget
     from monitor.telemetry import ScorerTelemetry, new_registry
 
     require_addresses(settings)

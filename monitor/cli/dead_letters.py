@@ -47,10 +47,11 @@ def list_(
     """
     import asyncio
 
+    from monitor.app.accesses import dead_letter_access
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    rows, summary = asyncio.run(_listed(_access(settings, limit), most, moment, grouped))
+    rows, summary = asyncio.run(_listed(dead_letter_access(settings, limit), most, moment, grouped))
     if json:
         _print_json(rows)
         return
@@ -81,11 +82,14 @@ def show(
     """
     import asyncio
 
+    from monitor.app.accesses import dead_letter_access
     from monitor.ingest.dead_letters import commands
     from monitor.runtime.visible import visible
 
     settings, _ = _prepared(config, set_, None)
-    looked_up = commands.shown(_access(settings, limit), *_place(place), with_value=value)
+    looked_up = commands.shown(
+        dead_letter_access(settings, limit), *_place(place), with_value=value
+    )
     shown = asyncio.run(looked_up)
     if isinstance(shown, str):
         topic = settings.kafka.topics.dead_letters
@@ -127,11 +131,14 @@ def redrive(
     """
     import asyncio
 
+    from monitor.app.accesses import dead_letter_access
     from monitor.ingest.dead_letters.redrive import LEFT
     from monitor.runtime.visible import visible
 
     settings, moment = _prepared(config, set_, since)
-    redriven, counts = asyncio.run(_redriven(_access(settings, limit), dry_run, most, moment))
+    redriven, counts = asyncio.run(
+        _redriven(dead_letter_access(settings, limit), dry_run, most, moment)
+    )
     if json:
         answers = {str(answer): count for answer, count in sorted(counts.items())}
         dead_letters = [_redriven_row(one) for one in redriven]
@@ -179,26 +186,6 @@ def _place(text: str) -> tuple[str | None, int, int]:
         )
     topic, partition, offset = found.groups()
     return topic, int(partition), int(offset)
-
-
-def _access(settings: Settings, limit_s: float) -> DeadLetterAccess:
-    import time
-
-    from monitor.app.connections import connection, output_connection
-    from monitor.ingest.dead_letters.commands import DeadLetterAccess
-    from monitor.runtime.health import Health
-
-    kafka = settings.kafka
-    inputs = connection(settings)
-    return DeadLetterAccess(
-        dead_letters=output_connection(settings, inputs),
-        topic=kafka.topics.dead_letters,
-        inputs=inputs,
-        input_topics=kafka.topics.interactions,
-        group_id=f"{kafka.group_id}-redrive",
-        health=Health(time.monotonic),
-        limit_s=limit_s,
-    )
 
 
 async def _listed(

@@ -204,7 +204,7 @@ def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -
     from collections import Counter
 
     from monitor.app.inspection import input_rules
-    from monitor.app.policies import redaction_rules
+    from monitor.app.redaction import redaction_rules
     from monitor.ingest.formats.by_topic import TopicFormats
     from monitor.ingest.redaction.redactor import Redactor
     from monitor.onboarding.trial import TrialRules

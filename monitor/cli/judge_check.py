@@ -142,7 +142,7 @@ def _labelled(
     files: Sequence[Path], format_: str | None, settings: Settings
 ) -> tuple[list[Labelled], list[FileRead]]:
     """What the files hold, redacted as live traffic is."""
-    from monitor.app.policies import redaction_rules
+    from monitor.app.redaction import redaction_rules
     from monitor.ingest.redaction.redactor import Redactor
     from monitor.judge_check.redacted import redacted
 
@@ -179,7 +179,8 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     """One for each pipeline, the judge of production in it; the offline judge has only its own."""
     from typing import get_args
 
-    from monitor.app.policies import handling, llm_settings, local_judge, redaction_rules
+    from monitor.app.judge_settings import handling, llm_settings, local_judge
+    from monitor.app.redaction import redaction_rules
     from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
     from monitor.judge.pipeline.plans import PipelineName

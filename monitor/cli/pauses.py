@@ -145,13 +145,9 @@ def _access(
     """The access, and the time in epoch seconds."""
     import time
 
-    from monitor.app.connections import connection, output_connection
-    from monitor.control.commands import ControlAccess
+    from monitor.app.accesses import control_access
     from monitor.runtime import logs
-    from monitor.runtime.health import Health
 
     settings = settings_of(config, overrides, uses=())
     logs.configure_command(settings.log.format)
-    cluster = output_connection(settings, connection(settings))
-    access = ControlAccess(cluster, settings.kafka.topics.control, Health(time.monotonic), limit_s)
-    return access, time.time()
+    return control_access(settings, limit_s), time.time()

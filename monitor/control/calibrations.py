@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.control.state import WrittenAt
-from monitor.records.control import (
-    CalibrationRecord,
-    ControlRecord,
-    Removed,
-    calibration_key,
-)
+from monitor.control.latest_records import LatestRecords
+from monitor.records.control import CalibrationRecord, calibration_key
 from monitor.stats.calibration import Calibration
 
 
@@ -16,15 +11,10 @@ class Calibrations:
     """The latest calibration of each application and judge (``name@version``)."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Calibration] = {}
+        self._latest = LatestRecords(CalibrationRecord)
+        self.apply = self._latest.apply
 
     def of(self, application: str, judge: str) -> Calibration | None:
-        """What holds; None while there is none."""
-        return self._held.get(calibration_key(application, judge))
-
-    def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
-        """What is known of a risk signal now."""
-        if isinstance(found, Removed):
-            self._held.pop(found.key, None)
-        elif isinstance(found, CalibrationRecord):
-            self._held[found.key] = Calibration(found.edges, found.spreads, found.expected)
+        """What is known of its risk signal now; None while nothing is."""
+        found = self._latest.of(calibration_key(application, judge))
+        return None if found is None else Calibration(found.edges, found.spreads, found.expected)

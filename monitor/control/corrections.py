@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.control.state import WrittenAt
-from monitor.records.control import (
-    ControlRecord,
-    CorrectionRecord,
-    Removed,
-    correction_key,
-)
+from monitor.control.latest_records import LatestRecords
+from monitor.records.control import CorrectionRecord, correction_key
 
 
 class Corrections:
@@ -19,15 +14,9 @@ class Corrections:
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, CorrectionRecord] = {}
+        self._latest = LatestRecords(CorrectionRecord)
+        self.apply = self._latest.apply
 
     def of(self, application: str, judge: str) -> CorrectionRecord | None:
         """What holds; None where nobody has audited."""
-        return self._held.get(correction_key(application, judge))
-
-    def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
-        """What audits say now."""
-        if isinstance(found, Removed):
-            self._held.pop(found.key, None)
-        elif isinstance(found, CorrectionRecord):
-            self._held[found.key] = found
+        return self._latest.of(correction_key(application, judge))

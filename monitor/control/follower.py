@@ -9,9 +9,9 @@ from monitor.errors import RecordSkipped
 from monitor.kafka.connection import Connection
 from monitor.kafka.reader import TopicReader
 from monitor.kafka.record import KafkaRecord
+from monitor.kafka.skipped import warn_skipped
 from monitor.kafka.topics import check_compaction
 from monitor.runtime.health import Health
-from monitor.runtime.logs import logger
 
 
 class FollowedTopic(NamedTuple):
@@ -70,14 +70,7 @@ class StateFollower:
         result = self._take(record)
         self._count(result.cause if result else "read")
         if result is not None:
-            logger().warning(
-                f"{self._state.name}_record_skipped",
-                topic=record.topic,
-                partition=record.partition,
-                offset=record.offset,
-                reason=result.cause,
-                error=str(result),
-            )
+            warn_skipped(f"{self._state.name}_record_skipped", record, result)
 
     async def _look_whether_ready(self, reader: TopicReader) -> None:
         try:

@@ -6,9 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 
-from monitor.app import connections, policies
+from monitor.app import connections
 from monitor.app import topics as own_topics
 from monitor.app.inspection import InputRules, input_rules
+from monitor.app.judges import (
+    ConfiguredJudge,
+    build_judges,
+    judges_of,
+    require_addresses,
+    require_prices,
+)
+from monitor.app.policies import has_budget
 from monitor.config import Settings
 from monitor.doctor import backlog, cache, evidence, llm, objectives, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
@@ -29,9 +37,9 @@ async def examine(
     """Groups of lines; ``clock`` gives epoch seconds. Nothing that is looked at is changed."""
     try:
         sites = _sites(settings)
-        policies.require_addresses(settings)
+        require_addresses(settings)
         telemetry = ScorerTelemetry(new_registry())
-        configured_judges = policies.build_judges(settings, telemetry)
+        configured_judges = build_judges(settings, telemetry)
         rules = input_rules(settings)  # refused as by a scorer's start
     except ConfigurationError as error:
         yield [wrong_setting(error)]
@@ -144,7 +152,7 @@ def _demands(settings: Settings, found: JudgedPace | None) -> Demands:
         own_topics.keep_seconds(settings, drift.period_s or DAY_S),
         settings.kafka.max_record_bytes,
         settings.kafka.create_topics,
-        settings.ingest.when_behind == "completeness" and policies.has_budget(settings),
+        settings.ingest.when_behind == "completeness" and has_budget(settings),
         own_topics.keep_seconds(settings, drift.period_s or asked_s),
     )
 
@@ -175,7 +183,7 @@ async def _records(
 
 
 async def _judges(
-    settings: Settings, configured_judges: Sequence[policies.ConfiguredJudge]
+    settings: Settings, configured_judges: Sequence[ConfiguredJudge]
 ) -> list[ReportLine]:
     """Every judge that the settings or an entry of ``applications`` names, all at once."""
     try:
@@ -183,7 +191,7 @@ async def _judges(
             *(
                 llm.examine(judge, _called(configured, judge), configured.section.deadline_s)
                 for configured in configured_judges
-                for judge in policies.judges_of(configured)
+                for judge in judges_of(configured)
             )
         )
     finally:
@@ -195,23 +203,23 @@ async def _judges(
 def _priced(
     lines: list[ReportLine],
     settings: Settings,
-    configured_judges: Sequence[policies.ConfiguredJudge],
+    configured_judges: Sequence[ConfiguredJudge],
 ) -> list[ReportLine]:
     """With a budget no process would start with a model whose price nobody knows."""
-    if not policies.has_budget(settings):
+    if not has_budget(settings):
         return lines
     try:
-        policies.require_prices(configured_judges)
+        require_prices(configured_judges)
     except ConfigurationError as error:
         known = [line for line in lines if line.check != "price" or line.status is CheckStatus.OK]
         return [*known, wrong_setting(error)]
     return lines
 
 
-def _called(configured: policies.ConfiguredJudge, judge: Judge) -> str:
+def _called(configured: ConfiguredJudge, judge: Judge) -> str:
     model, name = configured.section.model, configured.section.name
     if configured.section.kind == "offline":  # its settings may be inherited by others, who ask
         return configured.section.label_name
-    if judge is not policies.judges_of(configured)[0]:
+    if judge is not judges_of(configured)[0]:
         model = judge.identity.model
     return " ".join(filter(None, (name, model))) or configured.section.label_name

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from monitor.app.inspection import dry_run_judge
-from monitor.app.policies import ConfiguredJudge, traffic
+from monitor.app.judges import ConfiguredJudge
+from monitor.app.policies import build_policies
 from monitor.config import Settings
 from monitor.errors import TooLarge
 from monitor.judge.offline.judge import OfflineJudge
@@ -18,7 +19,7 @@ TooLargeTest = Callable[[Interaction], bool]
 
 def too_large_for(settings: Settings, configured_judges: Sequence[ConfiguredJudge]) -> TooLargeTest:
     """By the judge of each interaction, with its sentences as claims."""
-    whole = traffic(settings, configured_judges)
+    whole = build_policies(settings, configured_judges)
     judges = [(configured.judge, _foresees(configured)) for configured in configured_judges]
 
     def is_too_large(interaction: Interaction) -> bool:

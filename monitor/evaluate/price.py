@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from monitor.app.policies import build_judges, traffic, unpriced, with_dry_run_judges
+from monitor.app.judges import build_judges, unpriced, with_dry_run_judges
+from monitor.app.policies import build_policies
 from monitor.config import Settings
 from monitor.errors import MessageRejected, TooLarge
 from monitor.evaluate.reading import RowDecoder
@@ -57,7 +58,7 @@ async def foreseen(
         await each.judge.prepare()
     if unknown := unpriced(dry):
         return ForeseenCost(rows, None, tuple(unknown))
-    policies, spent, seen = traffic(settings, dry), CostMeter(), 0
+    policies, spent, seen = build_policies(settings, dry), CostMeter(), 0
     for row in some:
         seen += 1
         with suppress(MessageRejected, TooLarge):  # what is known too late is paid for

@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from monitor.app.caches import Caches
-from monitor.app.policies import build_judges, traffic, unpriced
+from monitor.app.judges import build_judges, unpriced
+from monitor.app.policies import build_policies
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.evaluate.checkpoint import RowHash
@@ -86,7 +87,7 @@ async def evaluate(
             stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
         job.summary.has_price = not unpriced(configured_judges)
-        begun = _BegunRuns(traffic(settings, configured_judges), clock, job.summary)
+        begun = _BegunRuns(build_policies(settings, configured_judges), clock, job.summary)
         # Some more than are judged at a time: the oldest may take longest.
         ahead = 4 * sum(configured.section.concurrency for configured in configured_judges)
         rows_in_order = _InOrder(begun, job, ahead)

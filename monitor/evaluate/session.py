@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.app.policies import redaction_rules
+from monitor.app.redaction import redaction_rules
 from monitor.config import Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.app.policies import redaction_rules
+from monitor.app.redaction import redaction_rules
 from monitor.config import Settings
 from monitor.evaluate.checkpoint import checkpoint, judge_mark, resumed
 from monitor.evaluate.run import Resumes

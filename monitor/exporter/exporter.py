@@ -41,6 +41,7 @@ from monitor.kafka.metadata import wait_for_topics
 from monitor.kafka.reader import GroupWatch, TopicReader
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
+from monitor.kafka.skipped import warn_skipped
 from monitor.kafka.topics import check_retention
 from monitor.records import read_score_record
 from monitor.records.alarm import AlarmRecord
@@ -375,14 +376,7 @@ class Exporter:
                     cause="malformed",
                 )
         except RecordSkipped as skipped:
-            logger().warning(
-                "score_record_skipped",
-                topic=record.topic,
-                partition=record.partition,
-                offset=record.offset,
-                reason=skipped.cause,
-                error=str(skipped),
-            )
+            warn_skipped("score_record_skipped", record, skipped)
             return skipped.cause
         return "read"
 

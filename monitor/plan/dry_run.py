@@ -13,18 +13,17 @@ from typing import Any, Final
 
 from monitor.app.connections import connection, output_connection
 from monitor.app.formats import topic_formats
-from monitor.app.policies import (
+from monitor.app.judges import (
     ConfiguredJudge,
-    build_budget,
     build_judges,
-    build_redactor,
-    meters,
     require_prices,
-    slots,
     unpriced,
     with_dry_run_judges,
 )
+from monitor.app.policies import build_budget
+from monitor.app.redaction import build_redactor
 from monitor.app.scoring import build_scorer
+from monitor.app.slots import build_slots, meters
 from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.control.calibrations import Calibrations
@@ -133,7 +132,7 @@ class _Stage:
         )
         redactor = build_redactor(settings, telemetry)
         self._formats = topic_formats(settings, health)
-        self.slots = slots(
+        self.slots = build_slots(
             settings,
             redactor,
             self.calibrations,

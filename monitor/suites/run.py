@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from monitor.app.policies import redaction_rules
+from monitor.app.redaction import redaction_rules
 from monitor.config import Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name

@@ -29,7 +29,7 @@ from typing import Final
 import aiohttp
 from prometheus_client import CollectorRegistry
 
-from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords

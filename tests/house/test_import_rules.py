@@ -55,7 +55,7 @@ BREACHES = [
     ("exporter/serve/http.py", "jinja2", "Only what makes pages"),
     ("audit/people.py", "monitor.audit.serve.pages", "Inside audit"),
     ("audit/store/rows.py", "monitor.audit.store.labels", "Inside the store of audits"),
-    ("audit/corrections.py", "sqlalchemy", "Only audit.store imports"),
+    ("audit/correction_publisher.py", "sqlalchemy", "Only audit.store imports"),
     ("lookup/reading.py", "pyarrow", "Only evaluate.rows"),
     ("evaluate/plotted.py", "matplotlib", "Only evaluate.png"),
     ("runtime/health.py", "structlog", "Only runtime.logs"),

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
 from monitor.audit.serve.judges import SaidOfJudge
 from monitor.audit.serve.people import (

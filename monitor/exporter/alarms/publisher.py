@@ -13,8 +13,8 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.publisher import Outbox
-from monitor.control.state import too_many
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.explanation import NO_ROLLOUTS, Rollouts
 from monitor.exporter.alarms.transitions import ReleasesOf, due, transitions
@@ -23,7 +23,7 @@ from monitor.exporter.scores.detectors import DetectorHistory, DriftDetectors, D
 from monitor.exporter.scores.observation import place_of
 from monitor.kafka.record import KafkaRecord
 from monitor.records import ScoreRecord
-from monitor.records.alarm import AlarmRecord, alarm_key, log_fields, read_alarm_record
+from monitor.records.alarm import AlarmRecord, alarm_key, log_fields
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 
@@ -73,28 +73,23 @@ class AlarmPublisher:
         self._segment_of, self._writer = segment_of, writer.encode()
         self._health, self._clock = health, clock
         self._every_s = every(drift.settings.settle_s)
-        self._last: dict[str, AlarmRecord] = {}
+        self._latest = LatestAlarms()
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:
         """The latest record of each key, as the topic has it."""
-        return self._last
+        return self._latest.by_key
 
     def apply(self, record: KafkaRecord) -> RecordSkipped | None:
         """Let a record of the topic hold; what was wrong with one that was left out."""
         self._outbox.came_back(record.key)
-        try:
-            found = read_alarm_record(record.key, record.value)
-        except RecordSkipped as skipped:
+        key = (record.key or b"").decode("utf-8", "replace")
+        before = self.alarms.get(key)
+        if (skipped := self._latest.apply(record.key, record.value)) is not None:
             return skipped
-        if found is None:
-            self._last.pop((record.key or b"").decode("utf-8", "replace"), None)
-            return None
-        if (refused := too_many(found.key, self._last)) is not None:
-            return refused
-        before = self._last.get(found.key)
-        self._last[found.key] = found
-        if (WRITER, self._writer) in record.headers and _is_news(before, found):
+        found = self.alarms.get(key)
+        is_ours = (WRITER, self._writer) in record.headers
+        if found is not None and is_ours and _is_news(before, found):
             tell(found)
         return None
 
@@ -120,12 +115,12 @@ class AlarmPublisher:
             seen.add(key)
             await self._consider(key, state, now)
             await asyncio.sleep(0)
-        for key in sorted(self._last.keys() - seen):
+        for key in sorted(self.alarms.keys() - seen):
             await self._consider(key, None, now)
 
     async def _consider(self, key: str, state: DriftState | None, now: float) -> None:
         self._beat()
-        record = self._last.get(key)
+        record = self.alarms.get(key)
         if due(record, state, self._drift.later, now) is None or self._outbox.holds(key):
             return
         snapshot = _nothing if state is None else self._drift.snapshot(state.key, now)
@@ -135,7 +130,7 @@ class AlarmPublisher:
         for found, history in await become:
             is_new = found.state == "open" and found.settled is None
             whole = await self._with_claims(found, history) if is_new else found
-            if self._last.get(key) is record:  # else another exporter was quicker
+            if self.alarms.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)
 
     def _beat(self) -> None:

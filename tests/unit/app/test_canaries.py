@@ -9,7 +9,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from monitor.app.canaries import asked_models, with_canaries
-from monitor.app.policies import ConfiguredJudge, build_judges, traffic
+from monitor.app.judges import ConfiguredJudge, build_judges
+from monitor.app.policies import build_policies
 from monitor.config import load
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.observers import CountedAside
@@ -33,7 +34,7 @@ def watched(*entries: dict[str, Any]) -> tuple[list[ConfiguredJudge], CollectorR
         clock=lambda: 0.0,
         rng=Random(1),
     )
-    chosen = traffic(settings, found)
+    chosen = build_policies(settings, found)
     for configured, name in zip(
         found, ("other", *(e["application"] for e in entries)), strict=True
     ):

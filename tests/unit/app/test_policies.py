@@ -8,14 +8,10 @@ from typing import Any, get_args
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import (
-    ConfiguredJudge,
-    build_judges,
-    llm_settings,
-    slots,
-    traffic,
-    with_rechecks,
-)
+from monitor.app.judge_settings import llm_settings
+from monitor.app.judges import ConfiguredJudge, build_judges, with_rechecks
+from monitor.app.policies import build_policies
+from monitor.app.slots import build_slots
 from monitor.config import load
 from monitor.control.calibrations import Calibrations
 from monitor.ingest.redaction.redactor import Redactor
@@ -32,7 +28,7 @@ def built(*entries: dict[str, Any], **settings: str) -> tuple[list[ConfiguredJud
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps(entries)}
     loaded = load(environ, flags=settings)
     configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    return configured_judges, traffic(loaded, configured_judges)
+    return configured_judges, build_policies(loaded, configured_judges)
 
 
 def test_equal_settings_share_a_judge_and_its_limits() -> None:
@@ -102,7 +98,7 @@ def test_a_pace_is_one_that_every_model_which_judges_bears() -> None:
     environ = {"RAG_MONITOR_APPLICATIONS": json.dumps([own])}
     loaded = load(environ, flags=LIMITED)
     configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    pace = slots(loaded, Redactor(None), Calibrations(), configured_judges)
+    pace = build_slots(loaded, Redactor(None), Calibrations(), configured_judges)
     assert pace is not None
     large, small, mine = (
         next(p for p in configured_judges[0].provider_gates.made() if p.model == model)
@@ -146,7 +142,9 @@ def test_a_burst_is_what_its_own_settings_allow(
     """Whatever an exporter with other settings asks for; where all is judged there is none."""
     loaded = load({}, flags=settings)
     configured_judges = build_judges(loaded, ScorerTelemetry(CollectorRegistry()))
-    found = slots(loaded, Redactor(None), Calibrations(), configured_judges, burst=lambda: 8.0)
+    found = build_slots(
+        loaded, Redactor(None), Calibrations(), configured_judges, burst=lambda: 8.0
+    )
     assert (None if found is None else found.burst()) == expected
 
 

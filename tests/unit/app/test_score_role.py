@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import build_judges
+from monitor.app.judges import build_judges
 from monitor.app.score_role import tell_judge
 from monitor.config import load
 from monitor.telemetry import ScorerTelemetry

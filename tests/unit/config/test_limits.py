@@ -9,14 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import (
-    build_budget,
-    build_judges,
-    llm_settings,
-    require_prices,
-    unused_floors,
-    unused_limits,
-)
+from monitor.app.judge_settings import llm_settings
+from monitor.app.judges import build_judges, require_prices, unused_limits
+from monitor.app.policies import build_budget
+from monitor.app.slots import unused_floors
 from monitor.config import load
 from monitor.errors import ConfigurationError
 from monitor.telemetry import ScorerTelemetry

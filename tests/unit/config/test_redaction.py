@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import build_judges, build_redactor, traffic
+from monitor.app.judges import build_judges
+from monitor.app.policies import build_policies
+from monitor.app.redaction import build_redactor
 from monitor.config import load
 from monitor.errors import ConfigurationError
 from monitor.telemetry import ScorerTelemetry
@@ -76,6 +78,8 @@ def test_labels_win_where_the_setting_says_so() -> None:
     """By application, like every setting of a judge."""
     flags = {"applications": '[{"application": "bot", "judge": {"relevance": "labels"}}]'}
     settings = load({}, flags=flags)
-    policy = traffic(settings, build_judges(settings, ScorerTelemetry(CollectorRegistry()))).policy
+    policy = build_policies(
+        settings, build_judges(settings, ScorerTelemetry(CollectorRegistry()))
+    ).policy
     assert policy(attributed("bot")).labels_win
     assert not policy(attributed("other")).labels_win

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import build_judges
+from monitor.app.judges import build_judges
 from monitor.config import load
 from monitor.doctor import sampling_key
 from monitor.doctor.digest import Digest

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import build_judges, local_judge
+from monitor.app.judge_settings import local_judge
+from monitor.app.judges import build_judges
 from monitor.config import load
 from monitor.errors import ConfigurationError, JudgeFailed
 from monitor.judge.llm.dry_run import DryRunJudge

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import ConfiguredJudge, build_judges, judges_of
+from monitor.app.judges import ConfiguredJudge, build_judges, judges_of
 from monitor.config import load
 from monitor.errors import ConfigurationError, JudgeFailed
 from monitor.telemetry import ScorerTelemetry

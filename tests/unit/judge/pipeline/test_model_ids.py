@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from prometheus_client import CollectorRegistry
 
-from monitor.app.policies import build_judges
+from monitor.app.judges import build_judges
 from monitor.config import load
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings

@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from monitor.audit.correcting import REVIEWERS, audited, correction_of
+from monitor.audit.correction import REVIEWERS, audited, correction_of
 from monitor.audit.people import check, peoples_values
 from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.records import Verdicts

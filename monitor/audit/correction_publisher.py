@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from monitor.audit.correcting import LABELS_MS, correction_of
+from monitor.audit.correction import LABELS_MS, correction_of
 from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.rows import milliseconds

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from monitor.app.connections import connection
-from monitor.audit.correcting import LABELS_MS
-from monitor.audit.corrections import CorrectionPublisher
+from monitor.audit.correction import LABELS_MS
+from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.readings import HumanLabel
 from monitor.audit.store.database import Database
 from monitor.audit.store.drawing import AuditDrawing, DrawRequest

@@ -1,0 +1,39 @@
+"""Records of one kind as the control topic has them: the latest of each key. Pure."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from monitor.control.state import WrittenAt
+from monitor.records.control import (
+    BaselineRecord,
+    CalibrationRecord,
+    ControlRecord,
+    CorrectionRecord,
+    Removed,
+)
+
+R = TypeVar("R", bound=BaselineRecord | CalibrationRecord | CorrectionRecord)
+
+
+class LatestRecords(Generic[R]):
+    """Holds what was applied, by key.
+
+    >>> LatestRecords(CorrectionRecord).of("correction/support-bot/offline@3f2a91") is None
+    True
+    """
+
+    def __init__(self, kind: type[R]) -> None:
+        self._kind = kind
+        self._held: dict[str, R] = {}
+
+    def of(self, key: str) -> R | None:
+        """What holds; None while there is none."""
+        return self._held.get(key)
+
+    def apply(self, found: ControlRecord | Removed, _written: WrittenAt) -> None:
+        """Let a record hold, or none any more; those of other kinds say nothing."""
+        if isinstance(found, Removed):
+            self._held.pop(found.key, None)
+        elif isinstance(found, self._kind):
+            self._held[found.key] = found
