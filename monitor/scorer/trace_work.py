@@ -91,10 +91,13 @@ class TraceWorker:
         new = [key for key in keys if not self._traces.was_left_out(key)]
         if not keys or any(map(self._traces.is_known, new)):
             return False
-        if not all(self._intake.left_out(record, key.trace_id, block) for key in new):
+        reasons = [self._intake.left_out(record, key.trace_id, block) for key in new]
+        if None in reasons:
             return False
-        for key in new:
-            self._opened(key, record, log_format, block)
+        for key, reason in zip(new, reasons, strict=True):
+            self._ledger.consume()
+            self._ledger.settle(Outcome.NOT_SAMPLED, reason)
+            self._traces.leave_out(key)
         return True
 
     def _opened(
