@@ -67,7 +67,7 @@ def _passage(each: Any, places: PassagePlaces, path: str) -> dict[str, Any]:
     if isinstance(each, str):
         return {"text": each}
     if not isinstance(each, dict):
-        raise wrong_value(path, each, "a text or an object")
+        raise wrong_value(f"{path} ({places.of.text})", each, "a text or an object")
     if places.text is None:
         return each
     text = places.text.value(each, f"{path}.text", _WHOLE)

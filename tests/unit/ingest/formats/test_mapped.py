@@ -257,7 +257,7 @@ def test_what_may_be_absent() -> None:
         ({"q": 5, "a": "A", "c": []}, "user_input (q): found a number, expected a valid string"),
         (
             {"q": "Q", "a": "A", "c": [5]},
-            "retrieved_contexts.0: found a number, expected a text or",
+            "retrieved_contexts.0 (c): found a number, expected a text or",
         ),
         ({"q": "Q", "a": "A", "c": 5}, "retrieved_contexts (c): found a number, expected a list"),
         ({"q": "Q", "a": "A", "c": [{"body": "x"}]}, "retrieved_contexts.0.text: found nothing"),
