@@ -132,7 +132,8 @@ async def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [each.interaction_id for each in records(out)] == [f"i{n}" for n in range(rows)]
     # Each row is verified by a call of its own: no written one again, and all in the end.
     repeated = [each for each, times in whole.items() if times > 1]
-    assert len(repeated) <= len(asked) - done
+    # What was under way at the kill is paid again; the server may have read of it only later.
+    assert len(repeated) <= max(len(asked) - done, at_once)
     assert len(whole) == rows
 
     third = await asyncio.to_thread(rag_monitor, *command)

@@ -158,7 +158,8 @@ def test_they_agree_about_several_settings(drawn: list[tuple[Place, Any]]) -> No
     for place, value in drawn:
         section = place.path[0]
         tree[section] = (
-            {**tree.get(section, {}), **own}
+            # The whole section may have been drawn before, as something else.
+            {**(found if isinstance(found := tree.get(section), dict) else {}), **own}
             if isinstance(own := place.tree(value)[section], dict)
             else own
         )
