@@ -72,8 +72,8 @@ async def readings(database: Database, since_ms: int) -> list[AuditReading]:
     return found
 
 
-async def take_in(database: Database, file: str, lines: Iterable[str]) -> Imported:
-    """Take in the labels of all lines, or of none.
+async def import_labels(database: Database, file: str, lines: Iterable[str]) -> Imported:
+    """Import the labels of all lines, or of none.
 
     Raises ``ConfigurationError`` that names the first line that cannot be taken.
     """

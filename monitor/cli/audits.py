@@ -241,7 +241,7 @@ def import_(
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{file} cannot be read: {type(error).__name__}") from error
-    found = asyncio.run(commands.take_in(database, str(file), lines))
+    found = asyncio.run(commands.import_labels(database, str(file), lines))
     say(f"{found.new} labels are new, {found.known} were there", err=True)
     if found.without_note:
         say(

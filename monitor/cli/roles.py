@@ -108,7 +108,7 @@ def _dry_run(
 
 
 def _nothing(group_id: str, minutes: float | None) -> str:
-    """What an empty rehearsal means: not that judging costs nothing."""
+    """What an empty dry run means: not that judging costs nothing."""
     if minutes is not None:
         return f"nothing came in the last {minutes:g} minutes: give --minutes more"
     return (

@@ -13,7 +13,7 @@ from monitor.kafka.record import KafkaRecord, last_offset
 from monitor.records.base import Headers
 
 ERROR, REDRIVE = "x-error.", "x-redrive."
-#: Of the headers. Letters of before it was written have none, and are of the first one.
+#: Of the headers. Dead letters of before it was written have none, and are of the first one.
 DEAD_LETTER_SCHEMA: Final = "rag.dead-letter/1"
 MOST_MESSAGE_CHARACTERS = 500
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)

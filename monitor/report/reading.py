@@ -106,8 +106,11 @@ async def _dead_letters(
     start_ms = round(since.timestamp() * 1000)
     async for record in scan.records(topic, start_ms=start_ms, strictly=True):
         if record.timestamp < until_ms:
-            letter = read_dead_letter(record)
-            found["unreadable" if letter is None else f"{letter.stage}: {letter.cause}"] += 1
+            dead_letter = read_dead_letter(record)
+            if dead_letter is None:
+                found["unreadable"] += 1
+            else:
+                found[f"{dead_letter.stage}: {dead_letter.cause}"] += 1
     return dict(sorted(found.items()))
 
 

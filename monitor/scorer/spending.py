@@ -52,13 +52,13 @@ class Spending:
         )
         try:
             async for records in reader.batches():
-                await self._take_in(records)
+                await self._apply(records)
                 if not self.is_known.is_set():
                     await self._look_whether_known(reader)
         finally:
             await reader.stop()
 
-    async def _take_in(self, records: list[KafkaRecord]) -> None:
+    async def _apply(self, records: list[KafkaRecord]) -> None:
         for number, record in enumerate(records):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)

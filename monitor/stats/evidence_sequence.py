@@ -39,10 +39,10 @@ class EvidenceSequence:
 
     ``mix`` is what the baseline knows of segments before the first slot, ``dependence`` V.
 
-    >>> trail = EvidenceSequence()
-    >>> trail.put((60.0, "a"), ComparedSlot(Deviation(0.5, 0.25)))
-    >>> trail.put((0.0, "b"), ComparedSlot(Deviation(0.0, 0.25)))
-    >>> trail.evidence(0.0, 59.0, 1e4).combined, trail.evidence(0.0, 60.0, 1e4).bets[3]
+    >>> sequence = EvidenceSequence()
+    >>> sequence.put((60.0, "a"), ComparedSlot(Deviation(0.5, 0.25)))
+    >>> sequence.put((0.0, "b"), ComparedSlot(Deviation(0.0, 0.25)))
+    >>> sequence.evidence(0.0, 59.0, 1e4).combined, sequence.evidence(0.0, 60.0, 1e4).bets[3]
     (1.0, 4.0)
     """
 
@@ -121,9 +121,9 @@ class EvidenceSequence:
     def newest(self, start: float, end: float) -> tuple[PickPlace, float] | None:
         """The last slot with start ≤ event time ≤ end, and the mean gap between them, in seconds.
 
-        >>> trail = EvidenceSequence()
-        >>> for at in (0.0, 30.0, 50.0): trail.put((at, "a"), ComparedSlot(Deviation(0.5, 0.25)))
-        >>> trail.newest(0.0, 60.0), trail.newest(10.0, 60.0), trail.newest(51.0, 60.0)
+        >>> sequence = EvidenceSequence()
+        >>> for at in (0.0, 30.0, 50.0): sequence.put((at, "a"), ComparedSlot(Deviation(0.5, 0.25)))
+        >>> sequence.newest(0.0, 60.0), sequence.newest(10.0, 60.0), sequence.newest(51.0, 60.0)
         (((50.0, 'a'), 25.0), ((50.0, 'a'), 20.0), None)
         """
         first = bisect_left(self._places, (start, ""))

@@ -2,7 +2,7 @@
 
 A segment has few slots: a bucket for each of its series and minutes would hold one slot each, and
 take more room than the slots themselves. Here each slot is held once, in the order of its bucket,
-and moves from one total to the next as it ages. Totals are kept only for a strand that is awake,
+and moves from one total to the next as it ages. Totals are kept only while they are awake,
 so that thousands of segments without a name of their own cost nothing but their slots.
 """
 
@@ -40,11 +40,11 @@ class SparseRollingSums(Generic[SlotT]):
 
     >>> from monitor.stats.sums import SCALE, terms
     >>> half = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
-    >>> strand = SparseRollingSums(60, 86_400, [300, 3_600], lambda metric: [(metric, half)])
-    >>> strand.advance(300.0)
-    >>> strand.add(30.0, "faithfulness")
-    >>> strand.wake()
-    >>> reading = strand.read()["faithfulness"]
+    >>> sums = SparseRollingSums(60, 86_400, [300, 3_600], lambda metric: [(metric, half)])
+    >>> sums.advance(300.0)
+    >>> sums.add(30.0, "faithfulness")
+    >>> sums.wake()
+    >>> reading = sums.read()["faithfulness"]
     >>> [window.scored for window in reading.windows], reading.horizon.wg / SCALE
     ([0, 1], 0.5)
     """

@@ -88,8 +88,8 @@ class Baselines:
                 self._drift.abandon(*pair)
         else:  # without a baseline nothing is to be held against it
             gone = self.hold(found)
-        for trail in gone:
-            yield from trail.emptied()
+        for sequence in gone:
+            yield from sequence.emptied()
 
     @property
     def drift(self) -> DriftDetectors:

@@ -22,7 +22,7 @@ SlotsByHour = Mapping[int, Mapping[PickPlace, Entry]]
 
 
 class Rebuilding:
-    """The trail of ``slots``, which may change between two steps if they are told here, too."""
+    """The sequence of ``slots``, which may change between two steps if they are told here, too."""
 
     def __init__(self, slots: SlotsByHour, comparison: BaselineComparison) -> None:
         self._slots, self.comparison = slots, comparison

@@ -59,9 +59,9 @@ class Dispatcher:
             if state.next_log or run[0].offset <= state.read_to:
                 state.next_log.append(run)
             else:
-                self._take_in(state, run)
+                self._queue(state, run)
 
-    def _take_in(self, state: PartitionState, batch: Sequence[KafkaRecord]) -> None:
+    def _queue(self, state: PartitionState, batch: Sequence[KafkaRecord]) -> None:
         has_turn = bool(state.waiting)
         state.read(batch, self._worker.prefilter(batch))
         if state.waiting and not has_turn:

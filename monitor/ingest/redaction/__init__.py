@@ -1,1 +1,1 @@
-"""Personal data and secrets become tokens: once, when an interaction is picked, and for letters."""
+"""Personal data and secrets become tokens: of interactions that are picked, and dead letters."""

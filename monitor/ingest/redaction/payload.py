@@ -1,7 +1,7 @@
 """What a record carries, for the dead letters: its bytes, but for what is redacted.
 
-The same texts become the same in an interaction and in a letter. The bytes around them stay as they
-were, for a letter is there to say what was wrong with them.
+The same texts become the same in an interaction and in a dead letter. The bytes around them stay as
+they were, for a dead letter is there to say what was wrong with them.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _clean(part: str, place: _JsonPlace, redactor: Redactor) -> str:
 def _content(raw: str, redactor: Redactor, *, escaped_only: bool = False) -> str:
     r"""What stands between two quotes, with tokens; half characters and wrong escapes stay.
 
-    Half a character has no bytes in UTF-8, so it is never read: no letter could be written.
+    Half a character has no bytes in UTF-8, so it is never read: no dead letter could be written.
 
     >>> from monitor.ingest.redaction.redactor import RedactionRules
     >>> _content(r"\ud800 \q a\u0040b.org \n", Redactor(RedactionRules(kinds=("email",))))

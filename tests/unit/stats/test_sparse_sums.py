@@ -31,7 +31,7 @@ def sums_of(slot: Made) -> list[tuple[str, Sums]]:
     ]
 
 
-def made_strand() -> SparseRollingSums[Made]:
+def made_sums() -> SparseRollingSums[Made]:
     """An empty one."""
     return SparseRollingSums(BUCKET_S, SPAN_S, WINDOWS_S, sums_of)
 
@@ -77,59 +77,59 @@ def test_readings_are_the_sums_of_the_slots_after_every_step(
     steps: list[tuple[str, float, list[float]]],
 ) -> None:
     """Slots come, go and are dropped, the clock jumps on and back, totals are kept or not."""
-    strand, held = made_strand(), list[tuple[float, Made]]()
+    sums, held = made_sums(), list[tuple[float, Made]]()
     now, dropped = 0.0, 0.0
-    strand.advance(now)
+    sums.advance(now)
     for serial, (step, time, values) in enumerate(steps):
-        before, stamp = expected(held, now), strand.stamp
+        before, stamp = expected(held, now), sums.stamp
         if step == "add":
             slot = Made(tuple(values), serial)
-            strand.add(time, slot)
+            sums.add(time, slot)
             if time >= dropped:
                 held.append((time, slot))
         elif step == "take" and held:
-            strand.take(*held.pop(int(time) % len(held)))
+            sums.take(*held.pop(int(time) % len(held)))
         elif step == "advance":
             now = time
-            strand.advance(now)
+            sums.advance(now)
         elif step == "drop":
             dropped = max(dropped, time // BUCKET_S * BUCKET_S)
-            strand.drop_before(time)
+            sums.drop_before(time)
             held = [each for each in held if each[0] >= dropped]
         elif step == "wake":
-            strand.wake()
+            sums.wake()
         elif step == "sleep":
-            strand.sleep()
-        assert len(strand) == len(held)
+            sums.sleep()
+        assert len(sums) == len(held)
         after = expected(held, now)
-        assert strand.read() == (after if strand.is_awake else {})
-        if strand.is_awake and after != before:
-            assert strand.stamp != stamp
-    strand.wake()
-    assert strand.read() == expected(held, now)
+        assert sums.read() == (after if sums.is_awake else {})
+        if sums.is_awake and after != before:
+            assert sums.stamp != stamp
+    sums.wake()
+    assert sums.read() == expected(held, now)
 
 
 def test_nothing_changes_without_a_slot_that_crosses_an_edge() -> None:
-    """The stamp stays while the clock goes on within a zone, and is another in every strand."""
-    strand, other = made_strand(), made_strand()
-    for each in (strand, other):
+    """The stamp stays while the clock goes on within a zone, and is another in every one."""
+    sums, other = made_sums(), made_sums()
+    for each in (sums, other):
         each.advance(40.0)
         each.add(5.0, Made((0.5,), 0))
         each.wake()
-    stamp = strand.stamp
+    stamp = sums.stamp
     assert stamp != other.stamp
-    strand.advance(199.0)
-    assert strand.stamp == stamp
-    strand.advance(200.0)
-    assert strand.stamp != stamp
+    sums.advance(199.0)
+    assert sums.stamp == stamp
+    sums.advance(200.0)
+    assert sums.stamp != stamp
 
 
 def test_only_what_was_taken_in_can_be_taken_out() -> None:
     """An equal slot is not the same one; what was dropped is gone already."""
-    strand = made_strand()
-    strand.add(5.0, Made((0.5,), 0))
+    sums = made_sums()
+    sums.add(5.0, Made((0.5,), 0))
     with pytest.raises(KeyError):
-        strand.take(5.0, Made((0.5,), 0))
-    strand.drop_before(10.0)
-    strand.take(5.0, Made((0.5,), 0))
-    assert len(strand) == 0
+        sums.take(5.0, Made((0.5,), 0))
+    sums.drop_before(10.0)
+    sums.take(5.0, Made((0.5,), 0))
+    assert len(sums) == 0
