@@ -132,6 +132,37 @@ def _log_no_calls_of_ours() -> None:
     setattr(worker, "ensure_initialized_and_enqueue", of_others)  # noqa: B010
 
 
+async def close_kept(kept: Any) -> None:
+    """Close the clients that ``kept``, a cache of the library's, holds for the running event loop.
+
+    It names its loops by what its version likes: their addresses up to 1.106, then running numbers.
+    So it is asked itself.
+    """
+    try:
+        of_this_loop = kept.update_cache_key_with_event_loop("")
+        clients: dict[str, Any] = kept.cache_dict
+    except AttributeError as error:
+        warnings.warn(
+            f"this version of litellm does not say which connections are of this event loop: they "
+            f"stay open until it closes them itself ({error}); install one that rag-monitor knows: "
+            "pip install 'litellm<2'",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return
+    if not of_this_loop:  # without a loop in the keys nobody knows whose a client is
+        return
+    for key in [key for key in clients if key.endswith(of_this_loop)]:
+        # Its own client of httpx, under one name or the other.
+        client = clients[key]
+        held = getattr(client, "_client", None) or getattr(client, "client", None) or client
+        # One that is not async is of no loop: its key only happens to end so.
+        if callable(close := getattr(held, "aclose", None)):
+            del clients[key]
+            with suppress(Exception):
+                await close()
+
+
 async def close_connections() -> None:
     """Close the clients that the library keeps for the running event loop, and forget them.
 
@@ -139,13 +170,7 @@ async def close_connections() -> None:
     in this process, stay as they are.
     """
     library, loop = litellm(), asyncio.get_running_loop()
-    kept: dict[str, Any] = library.in_memory_llm_clients_cache.cache_dict
-    for key in [key for key in kept if key.endswith(f"-{id(loop)}")]:
-        client = kept.pop(key)
-        # Its own client of httpx, under one name or the other.
-        held = getattr(client, "_client", None) or getattr(client, "client", None) or client
-        with suppress(Exception):
-            await held.aclose()
+    await close_kept(library.in_memory_llm_clients_cache)
     shared = getattr(library, "base_llm_aiohttp_handler", None)
     session = getattr(shared, "client_session", None)
     if shared is not None and getattr(session, "_loop", None) is loop:
