@@ -10,8 +10,8 @@ from monitor.api.arguments import meant
 from monitor.api.problems import InputRejected
 from monitor.runtime.expressions import Expression, ExpressionFailed
 
-#: A name of a column, a JMESPath expression, or a function of the row.
-Column = str | Callable[[Mapping[str, Any]], Any]
+#: A name of a column (also a number), a JMESPath expression, or a function of the row.
+Column = str | int | Callable[[Mapping[str, Any]], Any]
 
 _REQUIRED: Final = ("user_input", "response")
 #: Of a row as it comes; those that a set for ragas has beside them say nothing to a judge.
@@ -30,18 +30,20 @@ class ColumnPlace:
     """One field's place in every row."""
 
     field: str
-    column: Column
+    column: str | Callable[[Mapping[str, Any]], Any]
     expression: Expression | None = None
+    why_none: str = ""
 
     @classmethod
     def of(cls, field: str, column: Column) -> ColumnPlace:
-        """Raises ``InputRejected`` for a text that is neither a name nor a path."""
-        if not isinstance(column, str):
+        """A text may be a name and no expression; what is wrong then is told of the row."""
+        if callable(column):
             return cls(field, column)
+        name = str(column)  # as those of rows are
         try:
-            return cls(field, column, Expression(column))
-        except ValueError:
-            return cls(field, column)  # a column may be called anything
+            return cls(field, name, Expression(name))
+        except ValueError as error:  # a column may be called anything
+            return cls(field, name, why_none=str(error))
 
     def value(self, row: Mapping[str, Any], number: int) -> Any:
         """What stands there; None where nothing does, and nothing need to."""
@@ -88,7 +90,10 @@ class RowColumns:
     def _where(self, place: ColumnPlace) -> str:
         if place.field not in self._given:
             return ""
-        return f" at {place.column!r}" if isinstance(place.column, str) else " from its function"
+        if not isinstance(place.column, str):
+            return " from its function"
+        why = f" (no column's name, nor an expression: {place.why_none})" if place.why_none else ""
+        return f" at {place.column!r}{why}"
 
 
 def _hint(place: ColumnPlace, row: Mapping[str, Any]) -> str:

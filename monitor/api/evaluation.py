@@ -16,10 +16,10 @@ from monitor.api.classes import METRIC_CLASSES, class_name
 from monitor.api.columns import FIELDS, Column, RowColumns
 from monitor.api.judged_rows import judged_rows
 from monitor.api.judges import AnyJudge, JudgeChoice, RelevanceBy
-from monitor.api.metric import CatalogueMetric
+from monitor.api.metric import CatalogueMetric, warn_of_one_text
 from monitor.api.problems import InputRejected
 from monitor.api.running import waited_for
-from monitor.api.samples import rows_of, turn_of
+from monitor.api.samples import index_of, rows_of, turn_of
 from monitor.api.tables import EvaluationResult
 from monitor.evaluate.noise import noise_passages
 from monitor.evaluate.summary import Summary, progress_line
@@ -117,6 +117,10 @@ def _chosen(metrics: Sequence[AnyMetric] | None) -> list[CatalogueMetric]:
     if isinstance(metrics, str | CatalogueMetric | type):
         metrics = [metrics]
     made = [_made(each) for each in (CATALOGUE if metrics is None else metrics)]
+    if not made:
+        raise InputRejected(
+            "metrics: found none, expected one or more; leave metrics out for the whole catalogue"
+        )
     # Both modes of one metric have a column each, unless somebody has named them.
     twice = Counter(metric.name for metric in made)
     for name in (name for name, times in twice.items() if times > 1):
@@ -161,11 +165,11 @@ class _RowsJob:
         ]
         llm, judge, relevance = who
         JudgeChoice.of(llm, judge, relevance)  # a wrong one is told, also where none needs it
+        warn_of_one_text(turns, metrics)
         made: list[tuple[JudgeChoice, list[ScoreRecord]]] = []
         columns, has_price = {}, True
         for metric in metrics:
             choice = metric.choice(llm if judge is None else judge, relevance)
-            metric.warn(turns)
             found = next((records for known, records in made if known == choice), None)
             if found is None:
                 choice.warn()
@@ -174,7 +178,7 @@ class _RowsJob:
                 has_price = has_price and summary.usd is not None
                 made.append((choice, found))
             columns[metric.name] = (metric.scored, found)
-        return EvaluationResult(rows, columns, has_price=has_price)
+        return EvaluationResult(rows, columns, has_price=has_price, index=index_of(dataset))
 
 
 @contextmanager

@@ -95,6 +95,7 @@ class CatalogueMetric:
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """The scores of several turns, in their order, as many at a time as the settings allow."""
         rows = [turn_of(row, number) for number, row in enumerate(rows_of(inputs), 1)]
+        warn_of_one_text(rows, [self])
         choice = self.choice()
         choice.warn()
         records = await judged_rows(rows, choice)
@@ -119,21 +120,10 @@ class CatalogueMetric:
         """What this metric says of a judged row."""
         return MetricResult(self.scored, record)
 
-    def warn(self, turns: Sequence[ScorableTurn]) -> None:
-        """Say so where a value follows from how the context was given."""
-        found = [
-            turn.is_one_text and len(turn.interaction.retrieved_contexts) == 1 for turn in turns
-        ]
-        if any(found) and self.scored == "noise_sensitivity_irrelevant":
-            warn(
-                f"{sum(found)} of {len(found)} contexts are one text, which counts as one relevant "
-                "passage: noise_sensitivity_irrelevant is 0 there by itself; give a list"
-            )
-
     async def _scored(self, turn: ScorableTurn) -> MetricResult:
         choice = self.choice()
         choice.warn()
-        self.warn([turn])
+        warn_of_one_text([turn], [self])
         judged = await (await ready(choice)).judged(turn)
         require_judgement(judged)
         return self.result(judged.record)
@@ -176,6 +166,19 @@ class NoiseSensitivity(CatalogueMetric):
     def scored(self) -> str:
         """The metric of its mode."""
         return f"noise_sensitivity_{self.mode}"
+
+
+def warn_of_one_text(turns: Sequence[ScorableTurn], metrics: Sequence[CatalogueMetric]) -> None:
+    """Say once where values follow from a context that was given as one text."""
+    of_contexts = [each.scored for each in metrics if CATALOGUE[each.scored].needs_contexts]
+    found = [turn.is_one_text and len(turn.interaction.retrieved_contexts) == 1 for turn in turns]
+    if any(found) and of_contexts:
+        irrelevant = "noise_sensitivity_irrelevant"
+        so = f": {irrelevant} is 0 there by itself" if irrelevant in of_contexts else ""
+        warn(
+            f"{sum(found)} of {len(found)} contexts are one text, which counts as one relevant "
+            f"passage{so}; give a list"
+        )
 
 
 def _turn(fields: Mapping[str, Any]) -> dict[str, Any]:

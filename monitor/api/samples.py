@@ -15,6 +15,7 @@ from monitor.api.arguments import meant
 from monitor.api.problems import InputRejected
 from monitor.errors import MessageRejected
 from monitor.evaluate.noise import as_one_passage, with_noise
+from monitor.evaluate.rows import as_written
 from monitor.ingest.formats import native
 from monitor.records import Interaction, Passage, Source
 
@@ -98,13 +99,13 @@ class EvaluationDataset(Sequence[SingleTurnSample]):
         return type(self)(found) if isinstance(index, slice) else found
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
+def frame_of(rows: Sequence[Mapping[str, Any]], index: Any = None) -> Any:
     """The rows as a DataFrame; raises ``ImportError`` where pandas is not installed."""
     try:
         from pandas import DataFrame
     except ImportError as error:
         raise ImportError("to_pandas needs pandas: pip install pandas, or use to_list") from error
-    return DataFrame(rows)
+    return DataFrame(rows, index=index)
 
 
 def rows_of(data: Any) -> Iterator[Mapping[str, Any]]:
@@ -119,12 +120,20 @@ def rows_of(data: Any) -> Iterator[Mapping[str, Any]]:
         )
     if callable(getattr(data, "to_dicts", None)):  # Polars
         data = data.to_dicts()
+    elif callable(getattr(data, "collect", None)):  # Polars, before it is computed
+        raise InputRejected(f"found a {type(data).__name__}, expected rows: call .collect() first")
     elif hasattr(data, "columns") and callable(getattr(data, "to_dict", None)):  # pandas
         data = data.to_dict("records")
     elif not hasattr(data, "__iter__"):
         raise InputRejected(f"found a {type(data).__name__}, expected rows, or a DataFrame")
     for number, row in enumerate(data, 1):
         yield _row(row, number)
+
+
+def index_of(data: Any) -> Any:
+    """The index of a pandas DataFrame; None of what has none."""
+    found = getattr(data, "index", None)
+    return None if callable(found) or not hasattr(data, "columns") else found
 
 
 def _row(row: Any, number: int) -> Mapping[str, Any]:
@@ -165,20 +174,21 @@ def turn_of(
 ) -> ScorableTurn:
     """The turn that a row's fields make, checked as those of a log are.
 
-    A context that is one text is one passage, labelled relevant; ``noise`` is appended to it.
+    A context that is one text is one passage, labelled relevant, unless it is a list as a file of
+    ``rag-monitor evaluate`` may hold it; ``noise`` is appended to it.
     Without an id it is ``python/0/<row>``; without a time, now. Raises ``InputRejected`` that names
     the field, and where it has a ``number`` the row.
     """
     row = "" if number is None else f"row {number}: "
     given = {name: value for name, value in fields.items() if value is not None}
+    contexts = _contexts(given.get("retrieved_contexts", []), f"{row}retrieved_contexts")
+    is_one = isinstance(contexts, str)
+    given["retrieved_contexts"] = [as_one_passage(contexts)] if is_one else contexts
     for name, value in given.items():
         if (at := _no_text_at(value)) is not None:
             raise InputRejected(
                 f"{row}{name}: half a character (a lone surrogate) at {at}: decode the text anew"
             )
-    contexts = given.get("retrieved_contexts", [])
-    is_one = isinstance(contexts, str)
-    given["retrieved_contexts"] = [as_one_passage(contexts)] if is_one else contexts
     source = Source(topic=TOPIC, partition=0, offset=(number or 1) - 1)
     try:
         line = json.dumps(given, ensure_ascii=False, default=_plain)
@@ -190,10 +200,45 @@ def turn_of(
     )
 
 
+def _contexts(found: Any, path: str) -> Any:
+    """The passages as a list, or their one text; raises ``InputRejected`` with the ``path``."""
+    if isinstance(found, str):
+        try:
+            written = as_written(found)
+        except ValueError as error:
+            raise InputRejected(f"{path}: {error}") from None
+        if written is None:
+            return found if found.strip() else []
+        found = written
+    if isinstance(found, set | frozenset):
+        raise InputRejected(f"{path}: found a set, which has no order: give a list")
+    if callable(getattr(found, "tolist", None)):  # an array, or a column of a frame
+        found = found.tolist()
+    if isinstance(found, Sequence | Iterator) and not isinstance(found, str | bytes):
+        found = list(found)
+        for number, each in enumerate(found):
+            if (wrong := _no_passage(each)) is not None:
+                raise InputRejected(f"{path}.{number}: found {wrong}, expected a text or an object")
+    return found
+
+
+def _no_passage(found: Any) -> str | None:
+    """What an item is that is neither a text nor an object."""
+    if _cell(found) is None:
+        return "null"
+    if isinstance(found, bytes | bytearray):
+        return "bytes"
+    if isinstance(found, bool | int | float):
+        return "a number"
+    return "a list" if isinstance(found, list | tuple) else None
+
+
 def _no_text_at(value: Any) -> int | None:
     """Where a text, or the first bad one of several, holds what UTF-8 cannot say."""
     if isinstance(value, str):
         return next((at for at, each in enumerate(value) if "\ud800" <= each <= "\udfff"), None)
+    if isinstance(value, Passage):
+        return _no_text_at(value.text)
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -211,6 +256,6 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, Sequence | set | frozenset):
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return list(value)
     raise TypeError(f"found a {type(value).__name__}, expected texts, lists and objects")

@@ -58,8 +58,10 @@ class EvaluationResult(Mapping[str, list[float | None]]):
         columns: Mapping[str, tuple[str, Sequence[ScoreRecord]]],
         *,
         has_price: bool = True,
+        index: Any = None,
     ) -> None:
         self._rows, self._columns, self._has_price = rows, columns, has_price
+        self._index = index
         self.means = {
             name: _mean(metric, self.results(name)) for name, (metric, _) in columns.items()
         }
@@ -119,8 +121,11 @@ class EvaluationResult(Mapping[str, list[float | None]]):
         return [{**row, **score} for row, score in zip(self._rows, self.scores, strict=True)]
 
     def to_pandas(self) -> Any:
-        """The same as a DataFrame; raises ``ImportError`` where pandas is not installed."""
-        return frame_of(self.to_list())
+        """The same as a DataFrame, with the index of the one that was given.
+
+        Raises ``ImportError`` where pandas is not installed.
+        """
+        return frame_of(self.to_list(), self._index)
 
     def lines(self) -> Iterator[str]:
         """A line for each metric: mean, interval, rows with a value, and why others have none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
@@ -12,7 +12,7 @@ from monitor.app.formats import file_format
 from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.evaluate.noise import as_one_passage, is_one_passage, with_noise
-from monitor.evaluate.rows import NATIVE_COLUMNS, CsvColumns, InputRow
+from monitor.evaluate.rows import NATIVE_COLUMNS, CsvColumns, InputRow, as_written
 from monitor.ingest.event_time import Replaced
 from monitor.ingest.formats import native
 from monitor.ingest.formats.logged import Decoded
@@ -70,7 +70,7 @@ def _roots(places: Iterable[Place | None]) -> frozenset[str]:
 
 
 class _NativeRows:
-    """The native format, where the context may also be one text."""
+    """The native format, where the context may also be one text, or a list in one."""
 
     def decode(
         self, value: bytes, source: Source, broker_ms: int, *, of_file: bool = False
@@ -86,7 +86,15 @@ def _with_passages(value: bytes) -> bytes:
     context = row.get(_CONTEXTS) if isinstance(row, dict) else None
     if not isinstance(context, str):
         return value
-    passages = [as_one_passage(context).model_dump(exclude_none=True)] if context.strip() else []
+    try:
+        passages: list[Any] | dict[str, Any] | None = as_written(context)
+    except ValueError as error:
+        raise MessageRejected(
+            f"{_CONTEXTS}: {error}", stage="decode", cause=Reason.UNREADABLE
+        ) from None
+    if passages is None:
+        one = as_one_passage(context).model_dump(exclude_none=True)
+        passages = [one] if context.strip() else []
     return to_json({**row, _CONTEXTS: passages})
 
 

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,12 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
 _LARGEST_CELL: Final = 2**31 - 1
+_QUOTED: Final = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+#: Texts with no comma between them, which Python would join; or objects of numpy by their names.
+_OF_NUMPY: Final = re.compile(
+    rf"array\(\[|\[\s*(?:np\.str_\(|{_QUOTED}\s+(?:['\"]|nan\b|None\b|\.\.\.))", re.DOTALL
+)
+_OBJECTS_OF_NUMPY: Final = re.compile(r"\[\s*\{['\"].*\}\s+\{['\"]", re.DOTALL)
 
 
 class CsvColumns(NamedTuple):
@@ -148,7 +155,10 @@ def _of_csv(stream: io.BufferedReader, delimiter: str, columns: CsvColumns) -> I
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), 1):
-            cells = {name: _cell(name, cell, columns) for name, cell in row.items() if name}
+            try:
+                cells = {name: _cell(name, cell, columns) for name, cell in row.items() if name}
+            except ConfigurationError as error:
+                raise ConfigurationError(f"row {number}: {error}") from None
             yield InputRow(number, "row", _json({k: v for k, v in cells.items() if v is not None}))
     finally:
         text.detach()
@@ -164,14 +174,40 @@ def _cell(name: str, cell: str | None, columns: CsvColumns) -> Any:
         return cell
     if not cell.strip():
         return [] if name in columns.passages else {}
-    for read in (json.loads, ast.literal_eval):
+    try:
+        found = as_written(cell)
+    except ValueError as error:
+        raise ConfigurationError(f"column {name}: {error}") from None
+    if found is not None:
+        return found
+    return [cell] if name in columns.passages and not columns.keeps_text else cell
+
+
+def as_written(text: str) -> list[Any] | dict[str, Any] | None:
+    """The list or object that a text is, as JSON or as Python writes it; None where it is neither.
+
+    Raises ``ValueError`` for a list as numpy prints it.
+
+    >>> as_written('["a", "b"]'), as_written("['a', 'b']"), as_written("[1] says so.")
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    text = text.strip()
+    if not (text.startswith(("[", "{", "array([")) and text.endswith(("]", "}", ")"))):
+        return None
+    is_of_numpy = _OF_NUMPY.match(text) is not None
+    for read in () if is_of_numpy else (json.loads, ast.literal_eval):
         try:
-            found = read(cell)
+            found = read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(found, list | dict):
             return found
-    return [cell] if name in columns.passages and not columns.keeps_text else cell
+    if is_of_numpy or _OBJECTS_OF_NUMPY.match(text):
+        raise ValueError(
+            "a list as numpy prints it: without commas nobody knows where a passage ends; write "
+            "lists as JSON, like df[column].map(lambda found: json.dumps(list(found)))"
+        )
+    return None
 
 
 def _number(cell: str) -> int | float | str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from monitor.api.samples import index_of
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
@@ -39,10 +40,18 @@ class Frame:
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.columns = sorted({name for row in rows for name in row})
         self._rows = rows
+        self.index: list[str] = []
 
     def to_dict(self, orient: str) -> list[dict[str, Any]]:
         assert orient == "records"
         return [{name: row.get(name, float("nan")) for name in self.columns} for row in self._rows]
+
+
+class LazyFrame:
+    """As much of a Polars LazyFrame."""
+
+    def collect(self) -> None:
+        raise AssertionError("whoever made it decides when it is computed")
 
 
 class Dawdling(OfflineJudge):
@@ -111,6 +120,28 @@ def test_columns_by_name_path_and_function() -> None:
     assert given.scores == mapped.scores == evaluate([ROW], NAMES, judge="offline").scores
 
 
+def test_columns_that_have_numbers() -> None:
+    """As those of a frame that was made without names."""
+    row = dict(enumerate((QUESTION, WARRANTY, list(PASSAGES), REFERENCE)))
+    found = evaluate(
+        *([row], NAMES),
+        judge="offline",
+        user_input_column=0,
+        response_column=1,
+        retrieved_contexts_column=2,
+        reference_column=3,
+    )
+    assert found.scores == evaluate([ROW], NAMES, judge="offline").scores
+
+
+def test_the_index_of_a_frame_is_kept() -> None:
+    """Of a frame, whose rows it names; a list has a method of that name, and no index."""
+    frame = Frame([ROW, ROW])
+    frame.index = ["a", "b"]
+    assert index_of(frame) == ["a", "b"]
+    assert index_of([ROW]) is None
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
@@ -118,13 +149,16 @@ def test_columns_by_name_path_and_function() -> None:
         ([{**ROW, "response": 5}], {}, r"row 1: response: found a number, expected a"),
         ([ROW], {"response_column": "anser"}, r"row 1: no response at 'anser'; the row has user_i"),
         ([ROW], {"reference_column": "referense"}, r"no reference at .*: did you mean reference\?"),
+        ([ROW], {"response_column": "a["}, r"no response at 'a\[' \(no column's name, nor an expr"),
         ([ROW], {"response_column": lambda _: 1 / 0}, r"the function raised ZeroDivisionError"),
         ([ROW], {"column_map": {"questoin": "x"}}, r"column_map: no field 'questoin'"),
         ([ROW], {"metrics": ["faithfullness"]}, r"no metric 'faithfullness': did you mean faithf"),
         ([ROW], {"metrics": [Faithfulness(), "faithfulness"]}, r"two are called faithfulness"),
         ([ROW], {"metrics": [object()]}, r"found a builtins.object, expected a metric of rag_mon"),
+        ([ROW], {"metrics": []}, r"metrics: found none, expected one or more; leave metrics out"),
         ([], {}, r"there are no rows"),
         ("rows.csv", {}, r"found a str, expected rows: .* rag-monitor evaluate"),
+        (LazyFrame(), {}, r"found a LazyFrame, expected rows: call \.collect\(\) first"),
         ([5], {}, r"row 1: found a int, expected a dict or a sample"),
     ],
 )
