@@ -57,6 +57,9 @@ def try_(
 
     settings, now = _settings(config, set_), _now()
     name, records = _records(settings, file, topic, most, limit)
+    if others := _other_topics(settings, topic):
+        of = f"topic {name} only" if file is None else f"the file as one of topic {name}"
+        typer.echo(visible(f"looked at {of}; --topic looks at others: {others}"), err=True)
     rules = _trial_rules(settings, name, now, of_file=file is not None)
     asyncio.run(rules.formats.prepare(records))
     found, traces = all_tried(records, rules, int(now * 1000))
@@ -198,6 +201,11 @@ def _records(
     if file is not None:
         return name, sources.rows(file, most, int(_now() * 1000))
     return name, asyncio.run(sources.newest(connection(settings), name, most, limit_s))
+
+
+def _other_topics(settings: Settings, asked: str | None) -> str:
+    """The topics that nobody asked for, where the first was chosen of several; empty: none."""
+    return ", ".join(settings.kafka.topics.interactions[1:]) if asked is None else ""
 
 
 def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -> TrialRules:

@@ -1,62 +1,40 @@
 """Which places of a log are the fields of an interaction: by their names, and what stands there.
 
 Pure. A guess is written with an example and the number of records that have it, for somebody to
-look at.
+look at. A wrong one is worse than none: what is doubtful is named, and not chosen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from monitor.errors import MessageRejected
-from monitor.ingest.event_time import parse_any_unit
-from monitor.ingest.formats import chat
+from monitor.onboarding.names import (
+    CHATS,
+    NAMES,
+    PASSAGE,
+    REQUIRED,
+    fit,
+    is_aside,
+    is_usual,
+    snake,
+    words_of,
+)
 from monitor.onboarding.shapes import FoundPlace, LogView, viewed
+from monitor.onboarding.values import (
+    FITS,
+    WRONG_ROLES,
+    are_turns,
+    have_own_keys,
+    is_said_by_all,
+    is_text,
+    is_time,
+    passages_at,
+    text_of,
+)
 
-REQUIRED: Final = ("user_input", "response", "retrieved_contexts")
-#: Usual names of each field, the likeliest first; written small, with underscores.
-NAMES: Final = {
-    "user_input": "user_input question user_question query user_query prompt user_message messages "
-    "input inputs message utterance search_query request text 问题 用户问题 提问 用户输入 输入",
-    "response": "response answer generated_answer output outputs completion reply result "
-    "prediction generated_text assistant_message bot_response final_answer response_text replies "
-    "message content text messages 回答 答案 回复 模型回答 输出",
-    "retrieved_contexts": "retrieved_contexts contexts context retrieved_documents documents docs "
-    "source_documents chunks retrieved passages sources source_nodes search_results hits nodes "
-    "retrieval_results retriever_resources retrieved_chunks retrieved_references retrieval "
-    "retriever retrieve 上下文 检索结果 检索内容 参考资料 知识片段 片段 文档 引用",
-    "reference": "reference ground_truth golden_answer gold_answer expected_answer expected_output "
-    "reference_answer expected golden gold ideal 参考答案 标准答案 正确答案",
-    "interaction_id": "interaction_id id request_id trace_id run_id message_id row_id event_id "
-    "uuid turn_id record_id 编号 请求编号 消息编号",
-    "timestamp": "timestamp event_time time created_at created asked_at start_time logged_at ts "
-    "datetime date 时间 时间戳 创建时间",
-    "application": "application application_name app app_name service service_name project "
-    "project_name session_name bot bot_name assistant 应用 应用名称",
-    "model": "model model_name model_id llm_model deployment_name 模型 模型名称",
-    "prompt_version": "prompt_version prompt_template_version template_version prompt_id "
-    "prompt_hash prompt_name",
-    "session": "session session_id conversation_id thread_id chat_id 会话 会话编号",
-    "user": "user user_id end_user enduser_id customer_id customer 用户 用户编号",
-    "deployment": "deployment deployment_id release revision revision_id app_version "
-    "application_version version build build_number build_id image_tag git_sha commit_sha "
-    "git_commit commit",
-}
-_PASSAGE: Final = {
-    "text": "text content page_content body chunk passage chunk_text document snippet value "
-    "内容 文本 正文",
-    "id": "id doc_id document_id chunk_id segment_id source_id source uri url 编号",
-    "score": "score similarity relevance_score similarity_score 分数 得分 相似度",
-    "relevant": "relevant is_relevant",
-}
-_ALL: Final = {name: tuple(words.split()) for name, words in (NAMES | _PASSAGE).items()}
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LONGEST_ID, _LONGEST_NAME = 200, 100
-#: Names that say nothing of what stands there: the one around them does.
-_GENERIC: Final = frozenset({"text", "content", "value"})
 #: What steps are called whose words are for the next step, and nobody's answer.
 _BETWEEN: Final = (
     *("rewrit", "condens", "reformulat", "expan", "search", "retriev", "rerank", "embed", "rout"),
@@ -65,6 +43,8 @@ _BETWEEN: Final = (
 _STEP: Final = re.compile(r"\[\?\w+=='([^']*)'\]")
 #: An id tells records apart: some may be logged twice, not many.
 _LEAST_DISTINCT: Final = 0.9
+#: Places that are named where a field is not found.
+_MOST_NAMED: Final = 3
 
 
 class GuessedPlace(NamedTuple):
@@ -80,7 +60,8 @@ class Guess:
     """A mapping by field; ``within``: of passages that are objects. ``records`` were looked at.
 
     ``needs_zone``: times have no offset. ``repeated`` is a place with a name of an id, of which
-    so many values are distinct that it is none.
+    so many values are distinct that it is none. ``perhaps``: places of what was not found, for
+    somebody to decide.
     """
 
     records: int
@@ -90,6 +71,7 @@ class Guess:
     within: dict[str, GuessedPlace] = field(default_factory=dict)
     needs_zone: bool = False
     repeated: GuessedPlace | None = None
+    perhaps: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[str]:
@@ -100,7 +82,7 @@ class Guess:
 def guessed(view: LogView) -> Guess:
     """The likeliest place of each field; of each place at most one field."""
     guess = Guess(len(view.records), view.parse, view.unflatten)
-    taken: set[str] = set()
+    taken: dict[str, FoundPlace] = {}
     for name in ("retrieved_contexts", "user_input", "response", "reference"):
         _choose(guess, name, view.places, taken)
     for name in NAMES:
@@ -108,31 +90,29 @@ def guessed(view: LogView) -> Guess:
             _choose(guess, name, view.places, taken)
     if "retrieved_contexts" in guess.fields:
         guess.within = _within(view, guess.fields["retrieved_contexts"].expression)
-    for name, text_of in (("user_input", chat.question), ("response", chat.answer)):
+    for name in guess.missing:
+        guess.perhaps[name] = list(_perhaps(guess, name, view.places, taken))[:_MOST_NAMED]
+    for name in ("user_input", "response"):
         if name in guess.fields:
             choice = guess.fields[name]
-            guess.fields[name] = choice._replace(example=text_of(choice.example, name))
+            guess.fields[name] = choice._replace(example=text_of(name, choice.example))
     if "timestamp" in guess.fields:
-        guess.needs_zone = not _is_time(guess.fields["timestamp"].example)
+        guess.needs_zone = not is_time(guess.fields["timestamp"].example)
     return guess
 
 
-def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[str]) -> None:
+def _choose(
+    guess: Guess, name: str, places: Sequence[FoundPlace], taken: dict[str, FoundPlace]
+) -> None:
     best, best_score = None, 0.0
-    passages = guess.fields.get("retrieved_contexts")
+    asked = _asked(guess, taken) if name == "response" else frozenset()
     for place in places:
-        if passages is not None and _is_within(place.expression, passages.expression):
-            continue  # the id of a passage is not that of the record
-        # What is in no own name of its place has to look like it.
-        fits = _FITS[name] if _weight(name, place.names[-1]) else _SURELY.get(name, _FITS[name])
-        # Turns of a chat hold both the question and the answer.
-        is_taken = place.expression in taken and place.names[-1] != "messages"
-        weight = _named(name, place.names)
-        if is_taken or not weight or not any(map(fits, place.values)):
+        if not _is_free(guess, place, taken):
             continue
-        if name == "response" and _repeats_the_question(guess, place):
+        named = fit(name, place.names)
+        fitting = _fitting(name, place) if named else []
+        if not fitting or _is_none(name, place, fitting, asked):
             continue
-        fitting = [value for value in place.values if fits(value)]
         share = len(fitting) / guess.records
         if name == "interaction_id":  # what many records have in common names something else
             distinct = len(set(fitting))
@@ -142,19 +122,92 @@ def _choose(guess: Guess, name: str, places: Sequence[FoundPlace], taken: set[st
                     place.expression, distinct, fitting[0]
                 )
                 continue
-        score = weight * share - 0.02 * len(place.names) - _of_step(name, place.expression)
+        score = named * share - 0.02 * len(place.names) - _of_step(name, place.expression)
         if score > best_score:
             best, best_score = place, score
     if best is not None:
-        chosen = [value for value in best.values if _FITS[name](value)]
+        chosen = _fitting(name, best)
         guess.fields[name] = GuessedPlace(best.expression, len(chosen), chosen[0])
-        taken.add(best.expression)
+        taken[best.expression] = best
 
 
-def _repeats_the_question(guess: Guess, place: FoundPlace) -> bool:
-    """What was asked stands in the inputs of several steps, under names that say little."""
-    asked = guess.fields.get("user_input")
-    return asked is not None and place.values[0] == asked.example
+def _is_free(guess: Guess, place: FoundPlace, taken: dict[str, FoundPlace]) -> bool:
+    passages = guess.fields.get("retrieved_contexts")
+    if passages is not None and _is_within(place.expression, passages.expression):
+        return False  # the id of a passage is not that of the record
+    # Turns of a chat hold both the question and the answer.
+    is_chat = place.names[-1] == "messages" or are_turns(place.values[0])
+    return place.expression not in taken or is_chat
+
+
+def _fitting(name: str, place: FoundPlace) -> list[Any]:
+    """The values that a field can have."""
+    if name == "retrieved_contexts":
+        fits: Callable[[Any], bool] = passages_at(
+            place.names[-1], is_sure=fit(name, place.names[-1:]) > 0
+        )
+        found = [value for value in place.values if fits(value)]
+        return found if have_own_keys(found) else []
+    if name in REQUIRED and snake(place.names[-1]) in CHATS:
+        return [value for value in place.values if are_turns(value) and FITS[name](value)]
+    wrong = WRONG_ROLES.get(name, frozenset[str]())
+    said = zip(place.values, place.roles, strict=True)
+    return [value for value, role in said if role not in wrong and FITS[name](value)]
+
+
+def _is_none(name: str, place: FoundPlace, fitting: Sequence[Any], asked: frozenset[str]) -> bool:
+    """Whether what fits is nevertheless something else, as all records together show."""
+    if name == "retrieved_contexts":
+        # The text of the only hit, where others have more.
+        around = place.names[:-1]
+        is_only = isinstance(fitting[0], str) and "[0]." in place.expression
+        return is_only and bool(around) and fit(name, around) > 0
+    if name not in ("user_input", "response"):
+        return False
+    texts = [str(text_of(name, value)) for value in fitting]
+    # What was asked stands in the inputs of several steps, under names that say little.
+    repeated = sum(text in asked for text in texts)
+    return is_said_by_all(name, texts) or 2 * repeated > len(texts)
+
+
+def _asked(guess: Guess, taken: dict[str, FoundPlace]) -> frozenset[str]:
+    if "user_input" not in guess.fields:
+        return frozenset()
+    place = taken[guess.fields["user_input"].expression]
+    return frozenset(str(text_of("user_input", each)) for each in _fitting("user_input", place))
+
+
+def _perhaps(
+    guess: Guess, name: str, places: Sequence[FoundPlace], taken: dict[str, FoundPlace]
+) -> Iterator[str]:
+    """Places with such values, whose names are no usual ones."""
+    asked = _asked(guess, taken) if name == "response" else frozenset[str]()
+    for place in places:
+        is_around = any(_is_within(each, place.expression) for each in taken)
+        if is_around or not _is_free(guess, place, taken) or is_aside(place.names):
+            continue
+        found = _likely(name, place)
+        if 2 * len(found) > guess.records and not _is_none(name, place, found, asked):
+            yield place.expression
+
+
+def _likely(name: str, place: FoundPlace) -> list[Any]:
+    """Values that look like those of a field, below a name that is no other one's."""
+    if name == "retrieved_contexts":
+        fits = passages_at("", is_sure=False)
+        return [each for each in place.values if isinstance(each, list) and fits(each)]
+    others = [
+        other for other in NAMES if other not in REQUIRED and is_usual(other, place.names[-1])
+    ]
+    if place.expression.endswith("]") or any(FITS[other](place.values[0]) for other in others):
+        return []
+    said = zip(place.values, place.roles, strict=True)
+    return [each for each, role in said if role not in WRONG_ROLES[name] and _is_said(each)]
+
+
+def _is_said(value: Any) -> bool:
+    """Whether it is a text of more than one word, a question, or of another script."""
+    return is_text(value) and (bool(re.search(r"\S\s+\S|\?$", value)) or not value.isascii())
 
 
 def _of_step(field_name: str, expression: str) -> float:
@@ -162,56 +215,12 @@ def _of_step(field_name: str, expression: str) -> float:
     step = _STEP.search(expression)
     if step is None:
         return 0.0
-    words = re.split(r"[\W_]+", _snake(step[1]))
-    is_between = any(word.startswith(_BETWEEN) for word in words)
-    return 0.4 if is_between and field_name == "response" else 0.1
+    is_between = any(word.startswith(_BETWEEN) for word in words_of(step[1]))
+    return 1.0 if is_between and field_name == "response" else 0.1
 
 
 def _is_within(expression: str, around: str) -> bool:
     return expression.startswith((f"{around}.", f"{around}["))
-
-
-def _named(field_name: str, names: Sequence[str]) -> float:
-    """How well the last name is one of the field, or the one before it where that says nothing."""
-    own = _weight(field_name, names[-1])
-    if len(names) < 2:
-        return own
-    # Like session.id or prompt.version: both names together are a usual one, of this field or not.
-    both = f"{_snake(names[-2])}_{_snake(names[-1])}"
-    if both in _ALL[field_name]:
-        return _weight(field_name, both)
-    if any(both in _ALL[other] for other in NAMES):
-        return 0.0
-    if field_name in NAMES and _snake(names[-1]) in _GENERIC:
-        around = _weight(field_name, names[-2])
-        # The text of an answer is no question.
-        is_others = not around and any(_snake(names[-2]) in _ALL[other] for other in REQUIRED)
-        return 0.0 if is_others else max(own, 0.9 * around)
-    if own:
-        return own
-    # Like output.answer_text, where the last name is nobody's; or a step that is called retrieval.
-    is_said = any(_weight(other, names[-1]) for other in NAMES if other != field_name)
-    return 0.5 * _weight(field_name, names[-2]) if not is_said or names[-1] == "output" else 0.0
-
-
-def _weight(field_name: str, name: str) -> float:
-    """1 for the likeliest name, less for others; half where the name only ends with one."""
-    snake, words = _snake(name), _ALL[field_name]
-    if snake in words:
-        return 1.0 - 0.5 * words.index(snake) / len(words)
-    if field_name in NAMES and any(snake in _ALL[other] for other in NAMES):
-        return 0.0  # like expected_answer, which is no answer
-    ends = [n for n, word in enumerate(words) if snake.endswith(f"_{word}") and len(word) > 2]
-    return 0.4 - 0.2 * ends[0] / len(words) if ends else 0.0
-
-
-def _snake(name: str) -> str:
-    """Small, with underscores between words.
-
-    >>> _snake("promptVersion"), _snake("_id"), _snake("App-Version"), _snake("@timestamp")
-    ('prompt_version', 'id', 'app_version', 'timestamp')
-    """
-    return _CAMEL.sub("_", name).lower().replace("-", "_").replace(" ", "_").strip("_@")
 
 
 def _within(view: LogView, expression: str) -> dict[str, GuessedPlace]:
@@ -222,81 +231,6 @@ def _within(view: LogView, expression: str) -> dict[str, GuessedPlace]:
     if not objects or len(objects) < len(first):
         return {}
     inner, found = viewed([dict(each) for each in objects]), Guess(len(objects), (), None)
-    for name in _PASSAGE:
-        _choose(found, name, inner.places, set())
+    for name in PASSAGE:
+        _choose(found, name, inner.places, {})
     return found.fields
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_question(value: Any) -> bool:
-    return _is_text(value) or _gives_text(chat.question, value)
-
-
-def _is_answer(value: Any) -> bool:
-    return _is_text(value) or _gives_text(chat.answer, value)
-
-
-def _gives_text(read: Callable[[Any, str], Any], value: Any) -> bool:
-    if not isinstance(value, list | dict):
-        return False
-    try:
-        return isinstance(read(value, ""), str)
-    except MessageRejected:
-        return False
-
-
-def _are_passages(value: Any) -> bool:
-    if isinstance(value, dict):
-        return bool(value) and all(map(_is_text, value.values()))
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(each, str | dict) for each in value)
-    return _is_text(value)
-
-
-def _are_surely_passages(value: Any) -> bool:
-    return not isinstance(value, str) and _are_passages(value)
-
-
-def _is_id(value: Any) -> bool:
-    if isinstance(value, str):
-        return 0 < len(value) <= _LONGEST_ID
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME
-
-
-def _is_time(value: Any) -> bool:
-    try:
-        return parse_any_unit(value) is not None
-    except ValueError:
-        return False
-
-
-def _is_time_of_any_zone(value: Any) -> bool:
-    return _is_time(value) or (isinstance(value, str) and _is_time(f"{value}Z"))
-
-
-_FITS: Final[dict[str, Callable[[Any], bool]]] = {
-    "user_input": _is_question,
-    "response": _is_answer,
-    "retrieved_contexts": _are_passages,
-    "reference": _is_text,
-    "interaction_id": _is_id,
-    "timestamp": _is_time_of_any_zone,
-    "application": _is_name,
-    "model": _is_name,
-    "prompt_version": lambda value: _is_name(value) or isinstance(value, int),
-    "session": _is_id,
-    "user": _is_id,
-    "deployment": lambda value: _is_name(value) or _is_id(value),
-    "text": _is_text,
-    "id": _is_id,
-    "score": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "relevant": lambda value: isinstance(value, bool),
-}
-_SURELY: Final = {"retrieved_contexts": _are_surely_passages}

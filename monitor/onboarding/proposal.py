@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from monitor.evaluate.rows import STDIN
-from monitor.onboarding.guess import NAMES, REQUIRED, Guess, GuessedPlace
+from monitor.onboarding.guess import Guess, GuessedPlace
+from monitor.onboarding.names import NAMES, REQUIRED
 from monitor.onboarding.trial import quoted
 from monitor.runtime.visible import visible
 
@@ -23,6 +24,7 @@ _WIDTH, _EXAMPLE = 58, 40
 _NEEDED: Final = ("user_input", "response")
 #: What YAML reads as a text without quotes.
 _BARE = re.compile(r"[A-Za-z_][\w.\[\]-]*", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _MEANT: Final = {
     "user_input": "what the user asked",
@@ -109,7 +111,10 @@ def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
     choice = guess.fields.get(name)
     if choice is None:
         if name in REQUIRED:
-            return [_commented(f"    {name}:", f"NOT FOUND, fill in: {_MEANT[name]}")]
+            perhaps = ", ".join(guess.perhaps.get(name, ()))
+            named = f"; perhaps {perhaps}" if perhaps else ""
+            why = f"NOT FOUND, fill in: {_MEANT[name]}{named}"
+            return [_commented(f"    {name}:", visible(why))]
         if name in _MEANT:
             why = f"not found; {_MEANT[name]}"
             if name == "interaction_id" and guess.repeated is not None:
@@ -165,7 +170,9 @@ def _example(choice: GuessedPlace, records: int, redact: Redact) -> str:
 
 def _shown(value: Any, redact: Redact) -> str:
     if isinstance(value, str):
-        return visible(quoted(redact(value), _EXAMPLE))
+        # Digits of a UUID may look like a telephone's.
+        text = value if _UUID.fullmatch(value) else redact(value)
+        return visible(quoted(text, _EXAMPLE))
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):

@@ -24,6 +24,10 @@ _DEEPEST, _MOST_NAMES = 6, 200
 _FLAT = 3
 #: In lists of steps or spans: the fields by which one of them is told from the others.
 _TELLING: Final = ("name", "type", "run_type", "kind")
+#: What a message says, in an object with a role.
+_SAID: Final = frozenset({"content", "parts", "text"})
+#: An expression, the names on the way, a value, and whose words it is, if it says so.
+_Sighting = tuple[str, tuple[str, ...], Any, str | None]
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBERED = re.compile(r"(.*?\D)[_ -]?(\d{1,3})", re.ASCII)
 _WORD = re.compile(r"[\w .:/-]{1,60}")
@@ -31,11 +35,15 @@ _WORD = re.compile(r"[\w .:/-]{1,60}")
 
 @dataclass
 class FoundPlace:
-    """One expression: in how many records it has a value, and these values."""
+    """One expression: in how many records it has a value, and these values.
+
+    ``roles``: of whom it is the content of a message, in each of them.
+    """
 
     expression: str
     names: tuple[str, ...]
     values: list[Any] = field(default_factory=list)
+    roles: list[str | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,10 @@ def viewed(records: Sequence[dict[str, Any]]) -> LogView:
             records = _put_right(records, tuple(more), None)
     places: dict[str, FoundPlace] = {}
     for record in records:
-        for expression, names, value in _places(record):
+        for expression, names, value, role in _places(record):
             found = places.setdefault(expression, FoundPlace(expression, names))
             found.values.append(value)
+            found.roles.append(role)
     return LogView(tuple(map(_marked(records), parse)), unflatten, records, list(places.values()))
 
 
@@ -143,26 +152,26 @@ def _first(record: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _places(
     value: dict[str, Any], before: str = "", names: tuple[str, ...] = ()
-) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+) -> Iterator[_Sighting]:
     """Every expression that finds something, with the names on the way to it."""
     if len(names) >= _DEEPEST:
         return
     yield from _numbered(value, before, names)
+    role = value.get("role")
     for key, found in _first(value):
         if found is None:
             continue
         expression = f"{before}.{_quoted(key)}" if before else _quoted(key)
-        way = (*names, key)
-        yield expression, way, found
+        way = (*names, *(filter(None, key.split(".")) if key.strip(".") else (key,)))
+        is_said = key in _SAID and isinstance(role, str)
+        yield expression, way, found, str(role).lower() if is_said else None
         if isinstance(found, dict):
             yield from _places(found, expression, way)
         elif isinstance(found, list) and found:
             yield from _in_list(found, expression, way)
 
 
-def _numbered(
-    value: dict[str, Any], before: str, names: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+def _numbered(value: dict[str, Any], before: str, names: tuple[str, ...]) -> Iterator[_Sighting]:
     """Texts like ``context_1`` and ``context_2`` as one list; whole, and without empty ones."""
     series: dict[str, list[tuple[int, str]]] = {}
     for key, found in _first(value):
@@ -175,21 +184,19 @@ def _numbered(
             listed = ", ".join(_quoted(key) for _, key in sorted(keys))
             chosen = f"{before}.[{listed}]" if before else f"[{listed}]"
             if len(texts) == len(keys):
-                yield chosen, (*names, name), texts
+                yield chosen, (*names, name), texts, None
             # Of a table in which shorter rows have empty columns.
-            yield f"{chosen} | [?@]", (*names, name), texts
+            yield f"{chosen} | [?@]", (*names, name), texts, None
 
 
-def _in_list(
-    items: list[Any], before: str, way: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+def _in_list(items: list[Any], before: str, way: tuple[str, ...]) -> Iterator[_Sighting]:
     """Of a list of one the one; of steps those with a name of their own."""
     if len(items) == 1 and isinstance(items[0], dict):
-        yield f"{before}[0]", way, items[0]
+        yield f"{before}[0]", way, items[0], None
         yield from _places(items[0], f"{before}[0]", way)
         return
     if len(items) == 1 and isinstance(items[0], str):
-        yield f"{before}[0]", way, items[0]
+        yield f"{before}[0]", way, items[0], None
         return
     objects = [each for each in items if isinstance(each, dict)]
     for by in _TELLING:
@@ -198,8 +205,8 @@ def _in_list(
             word = each.get(by)
             if isinstance(word, str) and _WORD.fullmatch(word) and words[word] == 1:
                 chosen = f"{before}[?{by}=='{word}']"
-                for inner, names, found in _places(each, "", (*way, word)):
-                    yield f"{chosen}.{inner} | [0]", names, found
+                for inner, names, found, role in _places(each, "", (*way, word)):
+                    yield f"{chosen}.{inner} | [0]", names, found, role
 
 
 def _quoted(key: str) -> str:

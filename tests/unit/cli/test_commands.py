@@ -232,3 +232,19 @@ def test_help_lists_the_commands() -> None:
     assert result.returncode == 0
     listed = {line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")}
     assert {"run", "score", "export", "demo", "traffic", "version", "config"} <= listed
+
+
+def test_a_trial_says_which_of_several_topics_it_is_of(tmp_path: Path) -> None:
+    """Where nobody asked for one it is the first; the others have shapes of their own."""
+    rows, config = tmp_path / "log.jsonl", tmp_path / "monitor.yaml"
+    rows.write_text('{"q": "How long?", "a": "24 months.", "c": ["It lasts."]}\n', encoding="utf-8")
+    mapped = {"user_input": "q", "response": "a", "retrieved_contexts": "c"}
+    sources = [
+        {"topic": name, "format": "json", "mapping": mapped} for name in ("chat", "mail", "web")
+    ]
+    config.write_text(json.dumps({"ingest": {"sources": sources}}), encoding="utf-8")
+    found = rag_monitor("ingest", "try", rows, "--config", config)
+    assert found.returncode == 0, found.stderr
+    said = "looked at the file as one of topic chat; --topic looks at others: mail, web"
+    assert found.stderr == f"{said}\n"
+    assert rag_monitor("ingest", "try", rows, "--topic", "web", "--config", config).stderr == ""

@@ -257,7 +257,7 @@ def test_a_time_with_a_sign_before_its_name_is_one() -> None:
 
 def test_a_question_is_never_marked_as_absent(tmp_path: Path) -> None:
     """Of a mixed log the file says what becomes of the rest; and what the mark on passages does."""
-    whole = {"question": "q", "answer": "a", "docs": ["d"]}
+    whole = {"question": "q", "answer": "a", "docs": ["It lasts 24 months."]}
     file = written(guess_of(whole, whole, {"event": "login"}), tmp_path)
     text = file.read_text()
     assert text.count("# 1 of 3 have no such field, and would be dead letters") == 2
