@@ -1,6 +1,7 @@
 """Conditions under which a file is not good enough: ``--fail-if "faithfulness<0.8"``. Pure.
 
-``NAME[_STATISTIC] OP NUMBER`` with OP one of ``<``, ``<=``, ``>``, ``>=``. Without a statistic the
+``NAME[_STATISTIC] OP NUMBER`` with OP one of ``<``, ``<=``, ``>``, ``>=``, and a number from 0 to
+1, as all values are. Without a statistic the
 mean counts. Each application and judge is held to it by itself.
 """
 
@@ -9,19 +10,26 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.errors import ConfigurationError
 from monitor.evaluate.summary import MetricGroups, MetricSums
+from monitor.evaluate.thresholds import as_number
 from monitor.metrics.catalogue import CATALOGUE
 
-_GATE = re.compile(r"\s*([a-z0-9_]+)\s*([<>=!]+)\s*(\S+)\s*")
+_GATE = re.compile(r"\s*([\w-]+)\s*([^\w\s.+-]+)\s*(\S+)\s*")
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
+#: What is written for an operator elsewhere.
+_MEANT: Final = MappingProxyType(
+    {"≤": "<=", "≥": ">=", "=<": "<=", "=>": ">=", "\uff1c": "<", "\uff1e": ">"}
+)
 STATISTICS: Final = ("mean", "median", "min", "max", "deviation", "lower", "upper")
 
 
@@ -56,11 +64,21 @@ def parse(text: str) -> FileGate:
     name, op, number = match.groups()
     metric, statistic = _split(name)
     if op not in OPERATORS:
-        raise ConfigurationError(f"--fail-if: found {op!r}, expected one of {', '.join(OPERATORS)}")
-    try:
-        return FileGate(text, metric, statistic, op, float(number))
-    except ValueError:
-        raise ConfigurationError(f"--fail-if: found {number!r}, expected a number") from None
+        meant = f"did you mean {_MEANT[op]}? " if op in _MEANT else ""
+        raise ConfigurationError(
+            f"--fail-if: {op!r} is no operator: {meant}There are {', '.join(OPERATORS)}"
+        )
+    return FileGate(text, metric, statistic, op, _number(text, op, number))
+
+
+def _number(text: str, op: str, number: str) -> float:
+    """A share; raises ``ConfigurationError``, also where no value is beyond it."""
+    found = as_number(number)
+    if found is None:
+        raise ConfigurationError(f"--fail-if: found {number!r}, expected a number from 0 to 1")
+    if (op, found) in (("<", 0.0), (">", 1.0)):
+        raise ConfigurationError(f"--fail-if: {text!r} never holds: every value is from 0 to 1")
+    return found
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -69,6 +87,9 @@ def _split(name: str) -> tuple[str, str]:
     metric, _, statistic = name.rpartition("_")
     if metric in CATALOGUE and statistic in STATISTICS:
         return metric, statistic
+    names = (*CATALOGUE, *(f"{each}_{one}" for each in CATALOGUE for one in STATISTICS))
+    if near := get_close_matches(name.lower().replace("-", "_"), names, n=1, cutoff=0.8):
+        raise ConfigurationError(f"--fail-if: found {name!r}, did you mean {near[0]}?")
     raise ConfigurationError(
         f"--fail-if: found {name!r}, expected one of {', '.join(CATALOGUE)}; with _ and one of "
         f"{', '.join(STATISTICS)} behind it, or nothing for the mean"

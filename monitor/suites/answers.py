@@ -54,17 +54,22 @@ def text_of(found: Any, path: str) -> str:
     raise ValueError(f"{path}: found {said}, expected a text")
 
 
-def passages_of(variables: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[Passage, ...]:
+def passages_of(
+    variables: Mapping[str, Any], config: Mapping[str, Any], transformed: Any = None
+) -> tuple[Passage, ...]:
     """The passages with their labels, and the noise behind them; raises ``ValueError``.
 
-    A context that is one text is one passage that is labelled relevant.
+    ``transformed``, what contextTransform gave, stands in the place of those in ``variables``. A
+    context that is one text is one passage that is labelled relevant.
 
     >>> found = passages_of({"context": "Paris."}, {"noiseContext": "Berlin."})
     >>> [(each.text, each.relevant) for each in found]
     [('Paris.', True), ('Berlin.', False)]
     """
     path, found = "config.contextChunks", config.get("contextChunks")
-    if found is None:
+    if found is None and transformed is not None:
+        path, found = "contextTransform", transformed
+    elif found is None:
         name = next((name for name in CONTEXTS if variables.get(name) is not None), None)
         path, found = f"vars.{name}", variables.get(name or "")
     noise = config.get("noiseContext") or []

@@ -8,7 +8,7 @@ from typing import Any, Final
 from monitor.evaluate.thresholds import as_number
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.suites.answers import CONTEXTS, REFERENCE, passages_of, question_of, text_of
-from monitor.suites.keys import CONFIG_USED
+from monitor.suites.keys import ASSERT_REFUSED, CONFIG_USED, CONTEXT_TRANSFORM
 from monitor.suites.model import (
     ASSERTION_TYPES,
     DEFAULT_THRESHOLD,
@@ -23,28 +23,38 @@ _DEFAULTED: Final = frozenset(NOISE_MODES.values())
 
 
 class NotSupportedError(ValueError):
-    """An assertion that is not checked here; says why, and what there is in its place."""
+    """An assertion that is not checked here; says why, and what there is in its place.
 
-    def __init__(self, why: str, instead: str = "") -> None:
-        super().__init__(why)
-        self.instead = instead
+    ``key``: that of the assertion which is the reason, if it is one.
+    """
+
+    def __init__(self, why: str, instead: str = "", key: str | None = None) -> None:
+        super().__init__(why if key is None else f"{key}: {why}")
+        self.why, self.instead, self.key = why, instead, key
 
 
 def assertion_of(
-    raw: Mapping[str, Any], variables: Mapping[str, Any], response: str, line: int | None
+    raw: Mapping[str, Any],
+    variables: Mapping[str, Any],
+    response: str,
+    line: int | None,
+    transformed: Any = None,
 ) -> SuiteAssertion:
-    """The assertion, with what it is about.
+    """The assertion, with what it is about; ``transformed``: what its contextTransform gave.
 
     Raises ``NotSupportedError`` for one that is not ours, and ``ValueError`` for a mistake.
     """
     type_ = raw.get("type")
     metric = _metric(type_, raw.get("config") or {})
+    for key in raw:
+        if key in ASSERT_REFUSED and (key != CONTEXT_TRANSFORM or transformed is None):
+            raise NotSupportedError(f"is not supported: {ASSERT_REFUSED[key]}", key=key)
     config = rendered(raw.get("config") or {}, variables)
     answer = AskedAnswer(
         question_of(variables),
         response,
         _reference(raw, variables, metric),
-        passages_of(variables, config),
+        passages_of(variables, config, transformed),
     )
     if CATALOGUE[metric].needs_contexts and not answer.passages:
         raise ValueError(f"{type_} needs passages: vars.{', vars.'.join(CONTEXTS)}")

@@ -9,7 +9,12 @@ from typing import Any, Final
 from monitor.errors import ConfigurationError
 from monitor.evaluate.noise import is_one_passage
 from monitor.suites.asserting import NotSupportedError, assertion_of
-from monitor.suites.keys import ASSERT_NOTED, ASSERT_REFUSED, ASSERT_USED
+from monitor.suites.keys import (
+    ASSERT_NOTED,
+    ASSERT_REFUSED,
+    ASSERT_USED,
+    CONTEXT_TRANSFORM,
+)
 from monitor.suites.located import TreePath
 from monitor.suites.model import (
     NOISE_MODES,
@@ -81,7 +86,8 @@ class Mistakes:
 class SuiteTestPlace:
     """Where a test stands, and what its answer is.
 
-    ``skips``: assertions that are not ours are left out by name, and are no mistakes.
+    ``skips``: assertions that are not ours are left out by name, and are no mistakes. So are those
+    whose type has a reason in ``left``. ``transformed`` has by contextTransform what it gave.
     """
 
     name: str
@@ -90,6 +96,8 @@ class SuiteTestPlace:
     response: str
     skips: bool
     file: str | None = None
+    left: Mapping[str, str] = field(default_factory=dict)
+    transformed: Mapping[str, Any] = field(default_factory=dict)
 
 
 def built(
@@ -101,11 +109,11 @@ def built(
     """The test. ``asserts`` are raw, and ``variables`` those of the test with its defaults."""
     found: list[SuiteAssertion] = []
     skipped: list[SkippedAssertion] = []
+    keys = {"used": ASSERT_USED | ASSERT_REFUSED.keys(), "noted": ASSERT_NOTED, "refused": {}}
     for path, raw in _flat(asserts, source, mistakes):
         line = source.line_of(path)
-        keys = {"used": ASSERT_USED, "noted": ASSERT_NOTED, "refused": ASSERT_REFUSED}
         try:
-            one = assertion_of(raw, variables, source.response, line)
+            one = _one(raw, variables, source, line)
             mistakes.keys(raw, path, source.line_of, source.file, **keys)  # type: ignore[arg-type]
             found.append(one)
             if one.metric == NOISE_MODES["irrelevant"] and is_one_passage(one.answer.passages):
@@ -113,12 +121,24 @@ def built(
         except NotSupportedError as error:
             if source.skips:
                 skipped.append(SkippedAssertion(str(raw.get("type")), str(error), line))
-            else:
-                mistakes.add(path, f"{error}{error.instead}", line, source.file)
+                continue
+            at = path if error.key is None else (*path, error.key)
+            mistakes.add(at, f"{error.why}{error.instead}", source.line_of(at), source.file)
         except ValueError as error:
             mistakes.add(path, error, line, source.file)
     line = source.line_of(source.path)
     return SuiteTest(source.name, tuple(_shared(found)), tuple(skipped), line, source.file)
+
+
+def _one(
+    raw: Mapping[str, Any], variables: Mapping[str, Any], source: SuiteTestPlace, line: int | None
+) -> SuiteAssertion:
+    type_ = raw.get("type")
+    if isinstance(type_, str) and type_ in source.left:
+        raise NotSupportedError(f"{type_}: {source.left[type_]}")
+    transform = raw.get(CONTEXT_TRANSFORM)
+    given = source.transformed.get(transform) if isinstance(transform, str) else None
+    return assertion_of(raw, variables, source.response, line, given)
 
 
 def _flat(

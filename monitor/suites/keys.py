@@ -51,6 +51,8 @@ ASSERT_NOTED: Final[Mapping[str, str]] = {
     "weight": "every assertion must hold",
     "metric": _UNUSED,
 }
-ASSERT_REFUSED: Final[Mapping[str, str]] = dict.fromkeys(("transform", "contextTransform"), _RUN)
+#: Results of promptfoo hold what it gave.
+CONTEXT_TRANSFORM: Final = "contextTransform"
+ASSERT_REFUSED: Final[Mapping[str, str]] = dict.fromkeys(("transform", CONTEXT_TRANSFORM), _RUN)
 ASSERT_USED: Final = frozenset({"type", "value", "threshold", "config"})
 CONFIG_USED: Final = frozenset({"mode", "noiseContext", "contextChunks"})

@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from monitor.errors import ConfigurationError
 from monitor.suites.answers import QUESTIONS, numbered
 from monitor.suites.building import Mistakes, SuiteTestPlace, built
+from monitor.suites.keys import CONTEXT_TRANSFORM
 from monitor.suites.model import Suite, SuiteTest
+
+#: Types of ours that are something else there.
+_LEFT: Final = MappingProxyType(
+    {
+        "answer-relevance": "promptfoo compares embeddings for it; ours is a yes or no of the "
+        "judge, in a suite of ours"
+    }
+)
 
 
 class PromptfooAnswer(NamedTuple):
     """One result: variables and raw test, the answer, and whose it is.
 
-    ``output`` is empty where there is no answer; ``error`` says why.
+    ``output`` is empty where there is no answer; ``error`` says why. ``transformed`` has by
+    contextTransform the context that it gave.
     """
 
     variables: Mapping[str, Any]
@@ -24,6 +35,7 @@ class PromptfooAnswer(NamedTuple):
     output: str
     error: str
     label: str
+    transformed: Mapping[str, Any]
 
 
 def results(text: str, file: str) -> list[PromptfooAnswer]:
@@ -70,12 +82,36 @@ def _answer(raw: Mapping[str, Any]) -> PromptfooAnswer:
     said = output if isinstance(output, str) else ""
     if not said and output is not None and output != "":
         said = json.dumps(output, ensure_ascii=False)
-    error = str(raw.get("error") or "it is empty").partition("\n")[0]
+    error = _no_answer(raw, response)
     provider, prompt = raw.get("provider") or {}, raw.get("prompt") or {}
     if isinstance(provider, dict):
         provider = provider.get("label") or provider.get("id") or ""
     label = prompt.get("label") or "" if isinstance(prompt, dict) else ""
-    return PromptfooAnswer(variables, test, said, error, ", ".join(filter(None, (provider, label))))
+    whose = ", ".join(filter(None, (provider, label)))
+    return PromptfooAnswer(variables, test, said, error, whose, dict(_transformed(raw)))
+
+
+def _no_answer(raw: Mapping[str, Any], response: Any) -> str:
+    """Why there is none. A result's error may be that of a grader, who was given an empty one."""
+    own = response.get("error") if isinstance(response, dict) else None
+    is_there = isinstance(response, dict) and "output" in response
+    error = own or ("" if is_there else raw.get("error"))
+    if not error:
+        return "promptfoo's answer is empty"
+    return f"promptfoo has no answer: {error}".partition("\n")[0]
+
+
+def _transformed(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each contextTransform, and the context that graders were shown for it."""
+    grading = raw.get("gradingResult")
+    found = grading.get("componentResults") if isinstance(grading, dict) else None
+    for each in found if isinstance(found, list) else ():
+        found_in = each if isinstance(each, dict) else {}
+        asked, shown = found_in.get("assertion"), found_in.get("metadata")
+        if isinstance(asked, dict) and isinstance(shown, dict):
+            transform, context = asked.get(CONTEXT_TRANSFORM), shown.get("context")
+            if isinstance(transform, str) and isinstance(context, str | list):
+                yield transform, context
 
 
 def answers_to(
@@ -106,8 +142,8 @@ def suite_of_results(text: str, file: str) -> Suite:
     mistakes.require_none()
     kept = tuple(test for test in tests if test.assertions or test.broken is not None)
     if not kept:
-        types = sorted({each.type for test in tests for each in test.skipped})
-        mistakes.add((), f"no assertion is ours; there: {', '.join(types) or 'none'}", None)
+        why = sorted({str(each.why) for test in tests for each in test.skipped})
+        mistakes.add((), f"no assertion is checked here: {'; '.join(why) or 'there is none'}", None)
     mistakes.require_none()
     return Suite.of(file, tests, mistakes.notes.values())
 
@@ -116,9 +152,19 @@ def _test(answer: PromptfooAnswer, name: str, number: int, mistakes: Mistakes) -
     path = ("results", number)
     asserts = answer.test.get("assert") or []
     # Without an answer it is only looked whether any assertion is ours.
-    source = SuiteTestPlace(name, path, lambda _: None, answer.output or "?", skips=True)
+    source = SuiteTestPlace(
+        *(name, path, lambda _: None, answer.output or "?"),
+        skips=True,
+        left=_LEFT,
+        transformed=answer.transformed if answer.output else _any_transformed(asserts),
+    )
     found = built(asserts, answer.variables, source, mistakes)
     if answer.output or not found.assertions:
         return found
-    broken = f"promptfoo has no answer: {answer.error}"
-    return replace(found, assertions=(), broken=broken)
+    return replace(found, assertions=(), broken=answer.error)
+
+
+def _any_transformed(asserts: Sequence[Any]) -> dict[str, Any]:
+    """A context for each contextTransform: without an answer nothing was transformed."""
+    found = (each.get(CONTEXT_TRANSFORM) for each in asserts if isinstance(each, dict))
+    return {each: "?" for each in found if isinstance(each, str)}

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from monitor.app.redaction import redaction_rules
-from monitor.config import Settings
+from monitor.config import JudgeSettings, Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name
 from monitor.evaluate.drawing import drawn
@@ -94,6 +94,7 @@ async def judge_answers(
 
     Raises ``ConfigurationError``.
     """
+    require_asked(settings.judge, suites)
     answers = list(dict.fromkeys(answer for each in suites for answer in each.answers()))
     rows = [_row(number, answer) for number, answer in enumerate(answers, 1)]
     decoder = RowDecoder(
@@ -116,6 +117,25 @@ async def judge_answers(
         for number, record in summary.by_row.items()
         if number < len(answers)
     }
+
+
+def require_asked(judge: JudgeSettings, suites: Sequence[Suite]) -> None:
+    """Raises ``ConfigurationError`` where a test asserts what the judge is not asked.
+
+    Such a test fails whatever the answer is.
+    """
+    if judge.answer_relevance == "judged":
+        return
+    for each in suites:
+        asserted = (one for test in each.tests for one in test.assertions)
+        found = next((one for one in asserted if one.metric == "answer_relevance"), None)
+        if found is not None:
+            place = each.file + ("" if found.line is None else f":{found.line}")
+            model = "" if judge.kind == "llm" else " and judge.kind: llm"
+            raise ConfigurationError(
+                f"{place}: {found.type} is a question that the judge is not asked by default: "
+                f"set judge.answer_relevance: judged{model}"
+            )
 
 
 def _row(number: int, answer: AskedAnswer) -> InputRow:

@@ -69,6 +69,78 @@ def test_a_result_without_an_answer_is_broken() -> None:
     assert first.assertions == ()
 
 
+def asserting(*asserts: dict[str, Any], components: list[dict[str, Any]] | None = None) -> str:
+    """The recorded results, of which the first has these assertions, and what graders were shown.
+
+    Without ``vars.context``, as where a transform makes it.
+    """
+    found = tree()
+    (one, _) = found["results"]["results"]
+    one["testCase"]["assert"] = list(asserts)
+    del one["vars"]["context"]
+    one["gradingResult"] = {"componentResults": components or []}
+    return json.dumps(found)
+
+
+TRANSFORMED = {"type": "context-faithfulness", "threshold": 0.9, "contextTransform": "output.docs"}
+
+
+@pytest.mark.parametrize("shown", ["Paris {{is}} a city.", ["Paris.", "Berlin."]])
+def test_a_transformed_context_is_what_promptfoo_was_shown(shown: Any) -> None:
+    """It stands in the results, as a text or a list, and is no template."""
+    components = [{"assertion": TRANSFORMED, "metadata": {"context": shown}}, None, {}]
+    text = asserting(TRANSFORMED, components=components)  # type: ignore[arg-type]
+    first, _ = suite_of_results(text, "r").tests
+    (one,) = first.assertions
+    texts = [each.text for each in one.answer.passages]
+    assert texts == ([shown] if isinstance(shown, str) else shown)
+
+
+def test_what_was_transformed_and_is_not_there_is_left_out_by_name() -> None:
+    """The others are judged all the same; without an answer it is an error as before."""
+    other = {"type": "incorrect-claims", "value": "Paris.", "threshold": 0.5}
+    hidden = {**other, "transform": "output.text"}
+    first, second = suite_of_results(asserting(TRANSFORMED, hidden, other), "r").tests
+    assert [each.metric for each in first.assertions] == ["incorrect_claims"]
+    assert [each.why.partition(":")[0] for each in first.skipped] == [
+        "contextTransform",
+        "transform",
+    ]
+    assert second.assertions
+    found = json.loads(asserting(TRANSFORMED))
+    found["results"]["results"][0]["response"] = {"error": "timeout"}
+    first, _ = suite_of_results(json.dumps(found), "r").tests
+    assert first.broken == "promptfoo has no answer: timeout"
+
+
+def test_the_answer_relevance_of_promptfoo_is_left_to_it() -> None:
+    """It compares embeddings; a threshold for those says nothing about a yes or no."""
+    text = asserting({"type": "answer-relevance", "threshold": 0.8})
+    first, _ = suite_of_results(text, "r").tests
+    assert first.assertions == ()
+    (one,) = first.skipped
+    assert one.why.startswith("answer-relevance: promptfoo compares embeddings for it")
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({"output": ""}, "promptfoo's answer is empty"),
+        ({"output": None, "tokenUsage": {}}, "promptfoo's answer is empty"),
+        ({"output": "", "error": "timeout"}, "promptfoo has no answer: timeout"),
+        (None, "promptfoo has no answer: API call error"),
+        ({}, "promptfoo has no answer: API call error"),
+    ],
+)
+def test_an_empty_answer_is_told_as_one(response: Any, said: str) -> None:
+    """And not with the error of a grader that was given it."""
+    found = tree()
+    (one, _) = found["results"]["results"]
+    one["response"], one["error"] = response, "API call error"
+    first, _ = suite_of_results(json.dumps(found), "r").tests
+    assert first.broken == said
+
+
 def test_results_answer_a_suite() -> None:
     """By their variables; two providers make two tests, and a question without an answer none."""
     found = tree()

@@ -193,6 +193,9 @@ def test_other_types_are_left_out_by_name_where_that_is_asked_for() -> None:
     (test,) = read(text, skips=True).tests
     assert [each.type for each in test.assertions] == ["noise-sensitivity"]
     assert [(each.type, each.line) for each in test.skipped] == [("llm-rubric", 11)]
+    transformed = f"{TEST}        contextTransform: output\n"
+    (test,) = read(transformed, skips=True).tests
+    assert [each.why.partition(":")[0] for each in test.skipped] == ["contextTransform"]
     # What is ours must be right, whatever is left out.
     with pytest.raises(ConfigurationError, match="expected a number from 0 to 1"):
         read(f"{TEST}        threshold: 20\n", skips=True)
