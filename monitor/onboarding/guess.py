@@ -26,7 +26,9 @@ from monitor.onboarding.shapes import FoundPlace, LogView, viewed
 from monitor.onboarding.values import (
     FITS,
     WRONG_ROLES,
+    are_short,
     are_turns,
+    differ_too_much,
     have_own_keys,
     is_said_by_all,
     is_text,
@@ -123,6 +125,7 @@ def _choose(
                 )
                 continue
         score = named * share - 0.02 * len(place.names) - _of_step(name, place.expression)
+        score -= 0.3 if name == "retrieved_contexts" and are_short(fitting) else 0.0
         if score > best_score:
             best, best_score = place, score
     if best is not None:
@@ -162,6 +165,8 @@ def _is_none(name: str, place: FoundPlace, fitting: Sequence[Any], asked: frozen
         around = place.names[:-1]
         is_only = isinstance(fitting[0], str) and "[0]." in place.expression
         return is_only and bool(around) and fit(name, around) > 0
+    if name == "application":
+        return differ_too_much(fitting)
     if name not in ("user_input", "response"):
         return False
     texts = [str(text_of(name, value)) for value in fitting]
@@ -199,7 +204,11 @@ def _likely(name: str, place: FoundPlace) -> list[Any]:
     others = [
         other for other in NAMES if other not in REQUIRED and is_usual(other, place.names[-1])
     ]
-    if place.expression.endswith("]") or any(FITS[other](place.values[0]) for other in others):
+    is_others = any(
+        FITS[other](place.values[0]) and not _is_none(other, place, place.values, frozenset())
+        for other in others
+    )
+    if place.expression.endswith("]") or is_others:
         return []
     said = zip(place.values, place.roles, strict=True)
     return [each for each, role in said if role not in WRONG_ROLES[name] and _is_said(each)]

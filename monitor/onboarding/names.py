@@ -12,9 +12,9 @@ from typing import Final
 REQUIRED: Final = ("user_input", "response", "retrieved_contexts")
 #: Usual names of each field, the likeliest first; written small, with underscores.
 NAMES: Final = {
-    "user_input": "user_input question user_question query user_query prompt user_message messages "
-    "input inputs message utterance search_query request text conversation dialogue dialog chat "
-    "turns transcript 问题 用户问题 提问 用户输入 提问内容 输入",
+    "user_input": "user_input question user_question query user_query query_str prompt "
+    "user_message messages input inputs message utterance search_query request text "
+    "conversation dialogue dialog chat turns transcript 问题 用户问题 提问 用户输入 提问内容 输入",
     "response": "response answer generated_answer output outputs completion reply result "
     "prediction generated_text generated assistant_message bot_response final_answer "
     "response_text replies system_answer system_response message content text messages "
@@ -70,7 +70,8 @@ _ENGLISH, _CHINESE = re.compile(r"[a-z]+"), re.compile(r"[^\x00-\x7f]+")
 #: Words of a right answer, of which the application did not give it.
 _RIGHT: Final = word_set(
     "truth groundtruth gt correct true best accepted human expert gold golden label target "
-    "reference example expected ideal 参考 标准 正确 期望 预期 人工"
+    "reference example expected ideal corrected annotated 参考 标准 正确 期望 预期 人工 "
+    "标注 纠正 修正"
 )
 #: An example is a right answer as often as one that the prompt shows, and what people ask is asked.
 _EXAMPLE, _PEOPLE = frozenset({"example"}), frozenset({"human", "expert", "人工"})
@@ -79,18 +80,29 @@ _ABOUT: Final = word_set(
     "feedback rating comment review eval evaluation evaluator judge judgement judgment critique "
     "template history previous few shot example 反馈 评价 评分 评论 评审 模板 历史 示例"
 )
-_AROUND: Final = _ABOUT | word_set(
-    "system sys developer instruction score grade tool function error 系统 工具 错误"
+#: Words of what was not used, or came before or after what the user saw.
+_UNUSED: Final = word_set(
+    "rejected discarded positive negative irrelevant wrong incorrect draft revised edited improved"
+)
+_AROUND: Final = (
+    _ABOUT
+    | _UNUSED
+    | word_set("system sys developer instruction score grade tool function error 系统 工具 错误")
 )
 #: Of questions: those that a model or a program wrote.
 _WRITTEN: Final = word_set(
     "rewritten rewrite condensed standalone expanded suggested suggestion recommended related "
     "followup follow sql cypher 改写 推荐 相关 建议"
 )
+#: As ragas calls passages that an answer should have been made from.
+_EXPECTED: Final = word_set("reference_contexts reference_context reference_passages")
 _RULED_OUT: Final = {
     "user_input": (_RIGHT - _PEOPLE) | _AROUND | _WRITTEN,
     "response": _RIGHT | _AROUND,
-    "retrieved_contexts": _ABOUT,
+    # Chat products call what they retrieved references; what is expected was not retrieved.
+    "retrieved_contexts": _ABOUT
+    | _UNUSED
+    | (_RIGHT - word_set("reference 参考 best target human")),
     "reference": _AROUND - {"example", "示例"},
 }
 #: Endings that say little: of whom the text is stands before them, or nobody knows.
@@ -140,6 +152,8 @@ def is_ruled_out(field_name: str, names: Sequence[str]) -> bool:
     (True, False)
     """
     words = _RULED_OUT.get(field_name, frozenset())
+    if field_name == "retrieved_contexts" and snake(names[-1]) in _EXPECTED:
+        return True
     # A usual name of the field, like system_answer, is none of something else.
     judged = names[:-1] if is_usual(field_name, names[-1]) else names
     return bool(words) and _says(judged, words)

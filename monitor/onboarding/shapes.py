@@ -157,7 +157,7 @@ def _places(
     if len(names) >= _DEEPEST:
         return
     yield from _numbered(value, before, names)
-    role = value.get("role")
+    role = value.get("role", value.get("type"))
     for key, found in _first(value):
         if found is None:
             continue

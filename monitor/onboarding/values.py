@@ -29,13 +29,16 @@ _TEXTS: Final = word_set("context passage snippet text evidence 上下文 片段
 _NUMBERED = re.compile(r".*\d")
 #: From so many values on, one text in so large a share of them is no question, or no answer.
 _FEW, _SAME_QUESTION, _SAME_ANSWER = 5, 0.8, 0.95
+#: Words of a title.
+_TITLE: Final = 5
 _OTHERS: Final = word_set("system developer tool function")
 #: Roles whose text is not that of a field.
-WRONG_ROLES: Final = {
+WRONG_ROLES: Final[dict[str, frozenset[str]]] = {
     "user_input": _OTHERS | {"assistant", "ai", "model", "bot"},
     "response": _OTHERS | {"user", "human"},
 }
 _ROLES: Final = WRONG_ROLES["user_input"] | WRONG_ROLES["response"]
+WRONG_ROLES["reference"] = _ROLES
 
 
 def is_text(value: Any) -> bool:
@@ -92,6 +95,19 @@ def is_said_by_all(field_name: str, texts: Sequence[Any]) -> bool:
         return False
     most = Counter(map(str, texts)).most_common(1)[0][1]
     return most >= (_SAME_QUESTION if field_name == "user_input" else _SAME_ANSWER) * len(texts)
+
+
+def differ_too_much(values: Sequence[Any]) -> bool:
+    """Whether they are no names of applications: nearly every record has its own."""
+    return len(values) >= _FEW and 2 * len(set(map(str, values))) > len(values)
+
+
+def are_short(values: Sequence[Any]) -> bool:
+    """Whether passages are texts of few words each, as titles are."""
+    texts = [text for value in values if isinstance(value, list) for text in value]
+    return bool(texts) and all(
+        isinstance(text, str) and text.isascii() and len(text.split()) <= _TITLE for text in texts
+    )
 
 
 def is_passage(text: Any, name: str) -> bool:

@@ -89,6 +89,7 @@ RIGHT_ANSWERS: dict[str, tuple[Made, str | None, str | None]] = {
         "true_answer",
     ),
     "chinese": (lambda n: {"人工回答": right(n), "大模型回答": said(n)}, "大模型回答", "人工回答"),
+    "corrected": (lambda n: {"纠正答案": right(n), "draft_answer": said(n)}, None, "纠正答案"),
     "chinese alone": (lambda n: {"标准回答": right(n)}, None, "标准回答"),
 }
 
@@ -199,6 +200,18 @@ PASSAGES: dict[str, tuple[Made, str | None]] = {
         },
         "attributes.retrieval.documents",
     ),
+    "what is expected": (
+        lambda n: {
+            "reference_contexts": [passage(n)],
+            "gold_passages": [passage(n)],
+            "negative_passages": [passage(n)],
+        },
+        None,
+    ),
+    "titles beside texts": (
+        lambda n: {"documents": ["Return policy", f"Terms {n}"], "chunks": [passage(n)]},
+        "chunks",
+    ),
     "numbered": (lambda n: {"passage_1": "P", "passage_2": "R"}, "[passage_1, passage_2]"),
     "evidence": (lambda n: {"evidence": [passage(n), "P"]}, "evidence"),
     "snippets": (lambda n: {"kb": {"snippets": [{"snippet": passage(n)}]}}, "kb.snippets"),
@@ -264,6 +277,25 @@ def test_what_is_doubtful_is_named() -> None:
     text = proposal(guess, GuessedOf("logs"), str)
     assert "what the user asked; perhaps user_says, said" in text
     assert "the passages that the answering model saw; perhaps p\n" in text
+
+
+def test_who_says_it_is_no_application() -> None:
+    """Where every record has another; both are named for somebody to decide."""
+    guess = guess_of(lambda n: {"turn": {"user": asked(n), "assistant": said(n)}})
+    assert guess.perhaps["response"] == ["turn.user", "turn.assistant"]
+    assert not {"application", "user"} & set(guess.fields)
+
+
+def test_the_turn_of_a_person_is_no_reference() -> None:
+    """As LangChain writes turns: type human."""
+    turns = [{"type": "human", "content": "How long?"}, {"type": "ai", "content": "24 months."}]
+    assert found_in(lambda _: {"messages": turns}, "user_input", "reference") == (None, None)
+    asked_each = found_in(
+        lambda n: {"messages": [{"type": "human", "content": asked(n)}, turns[1]]},
+        "user_input",
+        "reference",
+    )
+    assert asked_each == ("messages", None)
 
 
 def test_an_id_is_shown_as_it_is() -> None:
