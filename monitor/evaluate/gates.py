@@ -64,9 +64,9 @@ def parse(text: str) -> FileGate:
     name, op, number = match.groups()
     metric, statistic = _split(name)
     if op not in OPERATORS:
-        meant = f"did you mean {_MEANT[op]}? " if op in _MEANT else ""
+        meant = f": did you mean {_MEANT[op]}?" if op in _MEANT else ""
         raise ConfigurationError(
-            f"--fail-if: {op!r} is no operator: {meant}There are {', '.join(OPERATORS)}"
+            f"--fail-if: {op!r} is no operator, expected one of {', '.join(OPERATORS)}{meant}"
         )
     return FileGate(text, metric, statistic, op, _number(text, op, number))
 
