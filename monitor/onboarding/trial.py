@@ -223,8 +223,8 @@ def trace_lines(counts: TraceCounts) -> list[str]:
         )
     for step, number in Counter(counts.overlooked).most_common(3):
         found.append(
-            f"{number} × no passages, but a list of texts in the output of {step}: if they are, "
-            "its openinference.span.kind must be RETRIEVER"
+            f"{number} × an output of {step} may hold passages, and is not read as any: they are "
+            "read of a list of documents or texts, where openinference.span.kind is RETRIEVER"
         )
     if counts.split:
         found.append(

@@ -24,6 +24,7 @@ from monitor.ingest.formats.reshaping import unflattened
 from monitor.ingest.formats.span_documents import (
     documents,
     listed_in_output,
+    lists_texts,
     output_documents,
     parsed,
     structured,
@@ -33,6 +34,11 @@ from monitor.records import REDACTED_TEXT, Source
 LLM, AGENT, CHAIN = "LLM", "AGENT", "CHAIN"
 RETRIEVER, RERANKER = "RETRIEVER", "RERANKER"
 _RETRIEVING: Final = (RETRIEVER, RERANKER)
+#: The attributes under which they have documents.
+_DOCUMENTS: Final = {
+    RETRIEVER: ("retrieval.documents", "gen_ai.retrieval.documents"),
+    RERANKER: ("reranker.output_documents",),
+}
 _OPERATIONS: Final = {
     "chat": LLM,
     "text_completion": LLM,
@@ -579,24 +585,31 @@ def _passages(spans: Sequence[Span]) -> list[dict[str, Any]]:
 
     Where no span of these kinds has any, those that a chain says it has answered from.
     """
-    reranked = [
-        found
-        for span in sorted(spans, key=_end)
-        if kind(span) == RERANKER
-        and (found := _documents(span, "reranker.output_documents")) is not None
-    ]
-    if reranked:
-        return reranked[-1]
+    rerankers = (span for span in sorted(spans, key=_end, reverse=True) if kind(span) == RERANKER)
+    for span in rerankers:
+        kept = _documents(span)
+        if kept is not None:
+            return kept
+    retrieved = [_documents(span) for span in spans if kind(span) == RETRIEVER]
+    # That nothing was found is a result, too.
+    if all(found is None for found in retrieved):
+        return _in_answers(spans)
+    return _each_once([one for found in retrieved for one in found or ()])
+
+
+def _each_once(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A retriever within another one may tell the same again, and without ids."""
     once: dict[Any, dict[str, Any]] = {}
-    for span in spans:
-        if kind(span) != RETRIEVER:
-            continue
-        names = "retrieval.documents", "gen_ai.retrieval.documents"
-        for each in _documents(span, *names) or ():
-            # Of hidden ones without an id nobody knows whether they are the same.
-            is_known = each["id"] is not None or each["text"] != REDACTED_TEXT
-            once.setdefault((each["id"], each["text"]) if is_known else len(once), each)
-    return list(once.values()) if once else _in_answers(spans)
+    with_id = {each["text"] for each in found if each["id"] is not None}
+    for each in found:
+        text = each["text"]
+        # Of hidden ones without an id nobody knows whether they are the same.
+        is_hidden = text == REDACTED_TEXT
+        if each["id"] is not None or (not is_hidden and text not in with_id):
+            once.setdefault((each["id"], text), each)
+        elif is_hidden:
+            once[len(once)] = each
+    return list(once.values())
 
 
 def _in_answers(spans: Sequence[Span]) -> list[dict[str, Any]]:
@@ -607,20 +620,37 @@ def _in_answers(spans: Sequence[Span]) -> list[dict[str, Any]]:
 
 
 def overlooked(spans: Sequence[Span], root: Span) -> str | None:
-    """The step that has a list of texts in its output, of an interaction without passages.
+    """The step whose output may hold passages that nobody has read; None: there is none.
 
-    None: there are passages, or no such step.
+    A retriever or reranker with an output that is not understood. Of an interaction without
+    passages also any other step that has a list of texts.
     """
     belonging = sorted(_belonging(spans, root), key=_begin)
+    if (unread := _unread(belonging)) is not None:
+        return _step(unread)
     if _passages(belonging):
         return None
     steps = (span for span in belonging if kind(span) not in (*_RETRIEVING, LLM))
-    found = next((span for span in steps if output_documents(span) is not None), None)
-    return None if found is None else f"{named(found.name)} ({_kind_name(found)})"
+    found = next((span for span in steps if lists_texts(span)), None)
+    return None if found is None else _step(found)
 
 
-def _documents(span: Span, *names: str) -> list[dict[str, Any]] | None:
-    """Those under these names, else its output, where that is documents; None: it has none."""
+def _unread(spans: Sequence[Span]) -> Span | None:
+    """The first with an output that is not understood, below none whose documents are known."""
+    searches = [span for span in spans if kind(span) in _RETRIEVING]
+    read = {span.span_id for span in searches if _documents(span) is not None}
+    within = _descendants(read, _children(spans))
+    said = (span for span in searches if span.attributes.get("output.value") not in (None, ""))
+    return next((span for span in said if span.span_id not in within), None)
+
+
+def _step(span: Span) -> str:
+    return f"{named(span.name)} ({_kind_name(span)})"
+
+
+def _documents(span: Span) -> list[dict[str, Any]] | None:
+    """Those that it names, else its output, where that is documents; None: it has none."""
+    names = _DOCUMENTS.get(kind(span) or "", ())
     found = [each for name in names if (each := documents(span, name)) is not None]
     return [one for each in found for one in each] if found else output_documents(span)
 

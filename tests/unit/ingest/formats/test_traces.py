@@ -239,6 +239,121 @@ def test_a_tool_that_lists_texts_is_named_where_there_are_no_passages() -> None:
     )
 
 
+def overlooks(*steps: Json) -> str | None:
+    """The step that is told to be overlooked in a trace of these spans."""
+    spans = json_spans(otlp_spans.as_json(made(*steps)))
+    root = root_of(spans)
+    assert root is not None
+    return overlooked(spans, root)
+
+
+def bomb(levels: int) -> str:
+    """JSON in a text in JSON, each 150 objects deep, which no parser refuses."""
+    text = '{"text": "P"}'
+    for level in range(levels):
+        text = json.dumps(text) if level else text
+        text = '{"node":' * 150 + text + "}" * 150
+    return f"[{text}]"
+
+
+@pytest.mark.parametrize("attribute", ["output.value", "retrieval.documents"])
+def test_a_document_nested_without_end_is_refused_by_its_place(attribute: str) -> None:
+    """A record of 45 KB was an error of ours, whoever read its topic."""
+    searched = span(1, 2, 1, {KIND: "RETRIEVER", attribute: bomb(7)})
+    said = refused(made(span(1, 1, None, CHAIN), searched, span(1, 3, 1, _LLM)))
+    assert f"{attribute} of span 0000000000000002" in said
+    assert "a document in at most 8 objects" in said
+
+
+def test_a_step_that_is_nested_without_end_is_no_list_of_documents() -> None:
+    """A plan may be a tree: its trace is an interaction all the same."""
+    output = json.dumps({"output": "a.", "nodes": json.loads(bomb(1))})
+    chain = {KIND: "CHAIN", "input.value": "q?", "output.value": output}
+    steps = span(1, 1, None, chain), span(1, 2, 1, _LLM)
+    assert texts(told(made(*steps))) == []
+    assert overlooks(*steps) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "passages"),
+    [
+        (["one", "two"], ["one", "two"]),
+        ([[SAVED, 0.8], ["two", 0.2]], ["one", "two"]),
+        ([[SAVED], [{"page_content": "two"}]], ["one", "two"]),
+        ({"output": [SAVED]}, ["one"]),
+        ([SAVED, {"metadata": {}}], ["one", REDACTED_TEXT]),
+        ([{"content": "one"}], ["one"]),
+        ([], []),
+        ({"documents": []}, []),
+    ],
+)
+def test_outputs_of_a_retriever(output: Any, passages: list[str]) -> None:
+    """Texts, pairs with a score, lists of lists; one without a text among others is hidden."""
+    searched = span(1, 2, 1, {KIND: "RETRIEVER", "output.value": json.dumps(output)})
+    steps = span(1, 1, None, CHAIN), searched, span(1, 3, 1, _LLM)
+    assert texts(told(made(*steps))) == passages
+    assert overlooks(*steps) is None
+
+
+@pytest.mark.parametrize("kind", ["RETRIEVER", "RERANKER"])
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Error: timeout",
+        "[1, 2]",
+        '{"a": "P"}',
+        "[\"Document(page_content='P')\"]",
+        '[{"role": "user", "content": "an earlier question"}]',
+        '[{"metadata": {}}]',
+    ],
+)
+def test_an_output_that_is_not_understood_is_told(kind: str, output: str) -> None:
+    """It is not the same as nothing retrieved; also beside a retriever that is understood."""
+    searched = span(1, 2, 1, {KIND: kind, "output.value": output}, name="search")
+    own = {KIND: "RETRIEVER", "retrieval.documents.0.document.content": "x"}
+    steps = span(1, 1, None, CHAIN), searched, span(1, 3, 1, _LLM)
+    assert texts(told(made(*steps))) == []
+    assert overlooks(*steps) == f"search ({kind})"
+    assert overlooks(*steps, span(1, 4, 1, own)) == f"search ({kind})"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"context": [{"role": "user", "content": "earlier"}]},
+        {"context": [{"type": "human", "content": "earlier"}]},
+        {"context": [{**SAVED, "id": ["langchain", "schema", "messages", "HumanMessage"]}]},
+        {"context": [{"content": "of a tool"}]},
+        {"documents": [{"text": "generated draft"}]},
+        {"nodes": [{"id": "plan", "text": "Step one"}]},
+    ],
+)
+def test_what_is_no_document_is_no_passage(output: Json) -> None:
+    """Turns of a chat, drafts and plans stand under the same names."""
+    agent = {KIND: "AGENT", "input.value": "q?", "output.value": json.dumps(output | {"a": "a."})}
+    said = {**_LLM, "output.value": "a."}
+    assert texts(told(made(span(1, 1, None, agent), span(1, 2, 1, said)))) == []
+
+
+def test_a_reranker_that_keeps_nothing_is_one() -> None:
+    """The model saw no passage; nor what a chain lists beside a retriever that found none."""
+    retrieved = span(1, 2, 1, {KIND: "RETRIEVER", "retrieval.documents": DOCUMENTS})
+    kept = span(1, 3, 1, {KIND: "RERANKER", "output.value": "[]"})
+    steps = span(1, 1, None, CHAIN), retrieved, span(1, 4, 1, _LLM)
+    assert texts(told(made(*steps, kept))) == []
+    output = json.dumps({"answer": "a.", "source_documents": [SAVED]})
+    chain = {**CHAIN, "output.value": output}
+    empty = span(1, 2, 1, {KIND: "RETRIEVER", "output.value": "[]"})
+    assert texts(told(made(span(1, 1, None, chain), empty, span(1, 4, 1, _LLM)))) == []
+
+
+def test_a_retriever_in_another_one_tells_each_passage_once() -> None:
+    """It may have no ids."""
+    inner = span(1, 3, 2, {KIND: "RETRIEVER", "output.value": '["one"]'})
+    outer = span(1, 2, 1, {KIND: "RETRIEVER", "retrieval.documents": DOCUMENTS})
+    assert texts(told(made(span(1, 1, None, CHAIN), outer, inner, span(1, 4, 1, _LLM)))) == ["one"]
+
+
 def test_what_was_reranked_goes_before_what_was_retrieved() -> None:
     """It is what the model saw; of several retrievers each passage counts once."""
     other = {KIND: "RETRIEVER", "retrieval.documents": [*DOCUMENTS, {"document": {"content": "x"}}]}
