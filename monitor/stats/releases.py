@@ -9,9 +9,11 @@ with probability exp(−20)).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 MINUTE_S: Final = 60
@@ -20,6 +22,8 @@ SURE: Final = 20.0
 LEAST_SEEN: Final = 3
 #: With fewer nobody knows a value's share well enough to say that it is gone.
 LEAST_KNOWN: Final = 10
+#: Of a run so many of its interactions tell its share near an end of it, whatever is kept beyond.
+MOST_TELLING: Final = 50
 #: Of an attribute with more values than this, and with fewer interactions each, none is a release.
 MOST_RARE: Final = 20
 LEAST_EACH: Final = 20
@@ -31,7 +35,8 @@ MOST_IN_USE: Final = 5
 ByMinute = Mapping[int, Mapping[str, int]]
 
 
-#: A value came; or one has gone, for another one, or back for one that was there before it.
+#: A value came; or one has gone, for another one that came while it was there, or back for one
+#: that was there before it came.
 Change = Literal["began", "completed", "rolled_back"]
 
 
@@ -59,36 +64,71 @@ class Rollout(NamedTuple):
     values: int = 0
 
 
+class _Seen(NamedTuple):
+    """A value in one minute; positions count interactions from the first, before and after it."""
+
+    place: int
+    before: int
+    after: int
+    number: int
+
+
 @dataclass(eq=False)
 class _ValueRun:
-    """A value from when it came until it was gone; positions count interactions from the first.
-
-    ``place`` is that of its first minute, ``last`` of its last one, ``absent`` how many came before
-    it since it was seen.
-    """
+    """A value from when it came until it was gone; ``absent`` came since it was seen before."""
 
     value: str
-    place: int
-    first: int
     absent: int
-    last: int = 0
-    until: int = 0
-    count: int = 0
+    seen: list[_Seen]
+    count: int
 
-    def see(self, count: int, until: int, place: int) -> None:
-        self.count += count
-        self.until, self.last = until, place
+    @property
+    def place(self) -> int:
+        """That of its first minute."""
+        return self.seen[0].place
+
+    @property
+    def last(self) -> int:
+        """The place of its last minute."""
+        return self.seen[-1].place
+
+    @property
+    def until(self) -> int:
+        """The position behind its last minute."""
+        return self.seen[-1].after
+
+    def is_gone(self, position: int) -> bool:
+        """Whether what came since is too much for its share, by the last of its interactions."""
+        since = position - self.until
+        if since < SURE or self.count < LEAST_KNOWN:
+            return False
+        count, length = _share(reversed(self.seen))
+        return since * count >= SURE * length
 
     def is_surely_absent(self, number: int) -> bool:
         """Whether so many without it are too many for its share."""
-        return number * self.count >= SURE * (self.until - self.first)
-
-    def is_gone(self, position: int) -> bool:
-        return self.count >= LEAST_KNOWN and self.is_surely_absent(position - self.until)
+        return number * self.count >= SURE * (self.until - self.seen[0].before)
 
     @property
     def is_release(self) -> bool:
-        return self.count >= LEAST_SEEN and self.is_surely_absent(self.absent)
+        return _is_release(self.seen, self.absent)
+
+
+def _share(seen: Iterable[_Seen]) -> tuple[int, int]:
+    """How many of the nearest have the value, and of how many in all."""
+    count, first, last = 0, math.inf, 0
+    for each in seen:
+        count += each.number
+        first, last = min(first, each.before), max(last, each.after)
+        if count >= MOST_TELLING:
+            break
+    return count, int(last - first)
+
+
+def _is_release(seen: Iterable[_Seen], absent: int, least: int = LEAST_SEEN) -> bool:
+    """Whether so many before them are too many for their share, by the first of them."""
+    count, length = _share(seen)
+    return count >= least and absent * count >= SURE * length
 
 
 def rollout(minutes: ByMinute) -> Rollout:
@@ -114,10 +154,11 @@ def rollout(minutes: ByMinute) -> Rollout:
         if run.is_release and (at := float(order[run.place] * MINUTE_S))
     ]
     ended = [
-        _end(run, runs, counted, order)
+        end
         for run in _gone(runs, total)
         # Where another one came in its place at once, the begin of that tells all.
         if not any(c.before == run.value and c.at >= order[run.last] * MINUTE_S for c in began)
+        and (end := _end(run, runs, counted, order)) is not None
     ]
     latest = sorted([*_latest(began), *_latest(ended)], key=_in_time)
     last = {run.value: run for run in runs}.values()
@@ -128,20 +169,38 @@ def rollout(minutes: ByMinute) -> Rollout:
 
 def _runs(counted: Sequence[Mapping[str, int]]) -> tuple[list[_ValueRun], int]:
     """All runs in the order in which they began, and how many interactions there are."""
-    runs: list[_ValueRun] = []
-    last: dict[str, _ValueRun] = {}
+    by_value: dict[str, list[_Seen]] = {}
     total = 0
     for place, counts in enumerate(counted):
         after = total + sum(counts.values())
         for value, count in counts.items():
-            run = last.get(value)
-            if run is None or run.is_gone(total):
-                absent = total - (0 if run is None else run.until)
-                run = last[value] = _ValueRun(value, place, total, absent)
-                runs.append(run)
-            run.see(count, after, place)
+            by_value.setdefault(value, []).append(_Seen(place, total, after, count))
         total = after
-    return runs, total
+    runs = [run for value, seen in by_value.items() for run in _runs_of(value, seen)]
+    return sorted(runs, key=lambda run: (run.place, run.value)), total
+
+
+def _runs_of(value: str, seen: Sequence[_Seen]) -> list[_ValueRun]:
+    runs: list[_ValueRun] = []
+    for n, each in enumerate(seen):
+        if not runs:
+            runs.append(_ValueRun(value, each.before, [each], each.number))
+            continue
+        run = runs[-1]
+        absent = each.before - run.until
+        if run.is_gone(each.before) or (
+            # Of a run that is cut off nobody knows the share: then that of what follows tells.
+            len(runs) == 1
+            and run.count < LEAST_KNOWN
+            and absent >= SURE
+            and not run.is_release
+            and _is_release(islice(seen, n, None), absent, LEAST_KNOWN)
+        ):
+            runs.append(_ValueRun(value, absent, [each], each.number))
+        else:
+            run.seen.append(each)
+            run.count += each.number
+    return runs
 
 
 def _in_time(change: ValueChange) -> tuple[float, str]:
@@ -163,12 +222,24 @@ def _end(
     runs: Iterable[_ValueRun],
     counted: Sequence[Mapping[str, int]],
     order: Sequence[int],
-) -> ValueChange:
-    """For which value one has gone: back for one that was there before it came, or for another."""
+) -> ValueChange | None:
+    """For which value one has gone: for another one, or back for one that was there before it.
+
+    None where it was not seen which of the two came later, among what is kept: so an end goes with
+    the begin that it follows from, and is never told as the other one.
+    """
     value = _usual(counted[run.last + 1 :], run.value)
-    was_before = any(one.value == value and one.place < run.place <= one.last for one in runs)
-    at = float((order[run.last] + 1) * MINUTE_S)
-    return ValueChange(run.value, value, at, "rolled_back" if was_before else "completed")
+    staying = [one for one in runs if one.value == value and one.place <= run.last]
+    if not staying:
+        return None
+    change: Change
+    if staying[-1].place > run.place and staying[-1].is_release:
+        change = "completed"
+    elif staying[-1].place < run.place and run.is_release:
+        change = "rolled_back"
+    else:
+        return None
+    return ValueChange(run.value, value, float((order[run.last] + 1) * MINUTE_S), change)
 
 
 def _usual(nearest: Iterable[Mapping[str, int]], value: str) -> str:

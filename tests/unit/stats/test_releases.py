@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 import pytest
 
@@ -88,6 +89,67 @@ def test_what_has_gone_is_told_when_that_is_sure_and_not_again() -> None:
         ["began"],
         ["began", "rolled_back"],
     ]
+
+
+def parted(*parts: tuple[int, dict[str, float]], seed: int, each: int = 5) -> ByMinute:
+    """One after the other: so many minutes, with values by their shares."""
+    rng, at = random.Random(seed), 0
+    seen: list[tuple[int, str]] = []
+    for minutes, shares in parts:
+        seen += mixed(range(at, at + minutes), shares, rng, each)
+        at += minutes
+    return counted(seen)
+
+
+A, B, BOTH = {"a": 1.0}, {"b": 1.0}, {"a": 0.5, "b": 0.5}
+TRAFFIC = {
+    "canary rolled back": [(90, A), (150, {"a": 0.9, "b": 0.1}), (150, A)],
+    "canary promoted": [(90, A), (150, {"a": 0.9, "b": 0.1}), (150, B)],
+    "rolled out": [(60, A), (60, {"a": 0.7, "b": 0.3}), (60, {"a": 0.3, "b": 0.7}), (90, B)],
+    "and back": [(60, A), (40, BOTH), (60, B), (40, BOTH), (90, A)],
+    "a router pauses": [(90, BOTH), (60, A), (90, BOTH), (60, A), (60, BOTH)],
+    "b by day": [(30, BOTH), (60, A), (60, BOTH), (60, A), (60, BOTH), (30, A)],
+    "of three": [(60, A), (60, BOTH), (60, {"b": 0.8, "c": 0.2}), (60, {"c": 1.0})],
+}
+#: Of a value that jumps from few to all, what is kept just before the jump shows a begin there.
+JUMPING = {"canary promoted", "of three"}
+
+
+def as_the_floor_slides(minutes: ByMinute) -> list[set[ValueChange]]:
+    """The marks when ever less is kept, minute by minute."""
+    floors = range(max(minutes) + 1)
+    kept = ({m: counts for m, counts in minutes.items() if m >= floor} for floor in floors)
+    return [set(rollout(each).changes) for each in kept]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", TRAFFIC)
+def test_no_end_has_another_word_whatever_is_kept(name: str, seed: int) -> None:
+    """While the horizon slides, and for an exporter that was started with another floor."""
+    whole, *later = as_the_floor_slides(parted(*TRAFFIC[name], seed=seed))
+    for shown in later:
+        assert {one for one in shown if one.change != "began"} <= whole
+    assert not later[-1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", sorted(TRAFFIC.keys() - JUMPING))
+def test_while_the_horizon_slides_marks_only_vanish(name: str, seed: int) -> None:
+    """None is moved, and none comes anew or again."""
+    shown = as_the_floor_slides(parted(*TRAFFIC[name], seed=seed))
+    assert all(later <= earlier for earlier, later in pairwise(shown))
+
+
+def test_an_end_is_told_only_where_its_begin_was_seen() -> None:
+    """Two values from the first minute on: nobody knows which one was there before."""
+    for seed in range(5):
+        pause = parted((90, BOTH), (60, A), seed=seed)
+        assert rollout(pause).changes == ()
+        by_day = parted((60, BOTH), (60, A), (60, BOTH), (60, A), seed=seed)
+        assert [(c.value, c.change) for c in rollout(by_day).changes] == [
+            ("b", "began"),
+            ("a", "rolled_back"),
+        ]
 
 
 def test_a_rollback_is_a_change_too() -> None:
