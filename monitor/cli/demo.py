@@ -87,7 +87,7 @@ def traffic(
 
     Print how many the brokers acknowledged.
     """
-    settings = settings_of(config, set_)
+    settings = settings_of(config, set_, uses=())
     import asyncio
 
     from monitor.demo.send import send

@@ -178,7 +178,7 @@ def evaluation_settings(
     """The settings, with the judge that options name on top; raises ``ConfigurationError``."""
     given = {"judge.kind": judge and judge.value, "judge.model": model}
     flags = [f"{path}={value}" for path, value in given.items() if value is not None]
-    return settings_of(config, [*overrides, *flags])
+    return settings_of(config, [*overrides, *flags], uses={"judge", "log"})
 
 
 def _mapped(mapping: Path | None, fields: list[str]) -> list[str]:

@@ -177,7 +177,7 @@ def _decoded(settings: Settings, found: Recognised, records: list[KafkaRecord]) 
 def _settings(config: Path | None, overrides: list[str] | None) -> Settings:
     from monitor.runtime import logs
 
-    settings = settings_of(config, overrides)
+    settings = settings_of(config, overrides, uses={"log"})
     logs.configure_command(settings.log.format)
     return settings
 

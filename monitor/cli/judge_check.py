@@ -133,7 +133,7 @@ def _settings(
 
     given = {"judge.kind": judge, "judge.model": model}
     options = [f"{path}={value}" for path, value in given.items() if value is not None]
-    settings = settings_of(config, [*(overrides or []), *options])
+    settings = settings_of(config, [*(overrides or []), *options], uses={"judge", "log"})
     logs.configure_command(settings.log.format)
     return settings
 

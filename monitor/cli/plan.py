@@ -69,7 +69,7 @@ def plan(
     _require_numbers(mean=mean, correlation=correlation, minutes=minutes or 0.0)
     if minutes is not None:
         _require_topic(from_topic)
-    settings = settings_of(config, [*(set_ or []), *_given(budget, model)])
+    settings = settings_of(config, [*(set_ or []), *_given(budget, model)], uses={"judge", "log"})
     _require_some(settings)
     if from_topic:
         _require_price(settings)

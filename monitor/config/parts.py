@@ -1,4 +1,7 @@
-"""Which secrets a command uses: what it leaves alone it must neither be given nor able to read."""
+"""Which parts of the settings a command uses.
+
+Secrets of the others it must neither be given nor able to read, and their libraries may be missing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ ROLES: Final[Mapping[str, tuple[SecretPart, ...]]] = {
     "exporter": (),
     "audit": ("audit",),
 }
-_OF_ENTRY: Final = re.compile(r"applications\.[0-9]+\.")
+OF_ENTRY: Final = re.compile(r"applications\.[0-9]+\.")
 
 
 def is_used(path: str, uses: Collection[SecretPart]) -> bool:
@@ -33,7 +36,7 @@ def is_used(path: str, uses: Collection[SecretPart]) -> bool:
     >>> is_used("kafka.sasl_password", [])
     True
     """
-    part = PART_OF.get(_OF_ENTRY.sub("", path, count=1).partition(".")[0])
+    part = PART_OF.get(OF_ENTRY.sub("", path, count=1).partition(".")[0])
     return part is None or part in uses
 
 
@@ -43,5 +46,8 @@ def context(uses: Collection[SecretPart]) -> dict[str, Any]:
 
 
 def may_miss(given: Any, part: SecretPart) -> bool:
-    """Whether the secrets of this part may be absent; ``given`` is a validation's context."""
+    """Whether what only this part needs may be absent: secrets, and a library.
+
+    ``given`` is a validation's context.
+    """
     return given is not None and part not in given["uses"]

@@ -9,14 +9,16 @@ Draft 7, and patterns of RE2: what editors and every Helm 3 understand.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from pydantic.fields import FieldInfo
 
-from monitor.config.applications import JudgeOverride
+from monitor.config.applications import Application, JudgeOverride
 from monitor.config.explain import paths
 from monitor.config.judging import RateSettings
 from monitor.config.mapping import OPTIONAL, LogMapping, PassageMapping
+from monitor.config.parts import OF_ENTRY
 from monitor.config.sections import Settings
 
 Json = dict[str, Any]
@@ -43,6 +45,29 @@ def config_schema() -> Json:
 def secret_paths() -> list[str]:
     """Settings whose values no one but the process may see, without those of ``applications``."""
     return [path for path, field in paths() if _is_secret(field)]
+
+
+def is_secret(path: str) -> bool:
+    """Whether a dotted path is one of them, of an entry of ``applications``, or a single header.
+
+    >>> is_secret("judge.api_key"), is_secret("applications.0.judge.headers.authorization")
+    (True, True)
+    >>> is_secret("judge.model"), is_secret("applications.0.judge.apy_key")
+    (False, False)
+    """
+    inner = OF_ENTRY.sub("", path, count=1)
+    known = _secrets() if inner == path else _secrets_of_entries()
+    return inner in known or inner.startswith("judge.headers.")
+
+
+@cache
+def _secrets() -> frozenset[str]:
+    return frozenset(secret_paths())
+
+
+@cache
+def _secrets_of_entries() -> frozenset[str]:
+    return frozenset(path for path, field in paths(Application) if _is_secret(field))
 
 
 def file_paths() -> list[str]:

@@ -19,6 +19,7 @@ from monitor.config.base import is_numbered
 from monitor.config.explain import explained, listed, paths
 from monitor.config.judging import OF_MODELS
 from monitor.config.parts import PARTS, SecretPart, context, is_used
+from monitor.config.schema import is_secret
 from monitor.config.sections import Settings
 from monitor.config.yaml_errors import broken
 from monitor.errors import ConfigurationError
@@ -124,7 +125,7 @@ def _secret_files(
     for name, value in environ.items():
         if _is_ours(name) and _names_a_file(name):
             path = _dotted(name.removesuffix("_FILE"))
-            if not is_used(path, uses) and _may_be_meant(path):
+            if is_secret(path) and not is_used(path, uses):
                 continue
             try:
                 found = _FromFile(read_secret(Path(value)))
@@ -132,13 +133,10 @@ def _secret_files(
                 raise ConfigurationError(
                     f"{name}: cannot read {_file(value)}: {_why(error)}"
                 ) from None
+            if not found and is_secret(path):
+                raise ConfigurationError(f"{name}: {_file(value)} is empty, expected the secret")
             found.file = Path(value)
             yield path, found
-
-
-def _may_be_meant(path: str) -> bool:
-    """Whether it is a setting: one that is misspelt is an error, whoever reads it."""
-    return path in dict(paths()) or path.startswith("applications.")
 
 
 def _is_ours(name: str) -> bool:

@@ -351,6 +351,8 @@ def test_any_settings_load_or_are_explained(
         ("judge.api_key", "exporter"),
         ("judge.cache.url", "audit"),
         ("applications.0.judge.api_key", "exporter"),
+        ("judge.headers.authorization", "exporter"),
+        ("applications.0.judge.headers.authorization", "audit"),
         ("limits.redis.url", "exporter"),
         ("ingest.registry.password", "audit"),
         ("redaction.salt", "exporter"),
@@ -366,10 +368,35 @@ def test_a_role_reads_no_secret_that_it_does_not_use(path: str, role: str, tmp_p
     assert refusal(file, environ).startswith(f"{name}: cannot read")
 
 
+def test_every_role_reads_what_is_no_secret_from_its_file(tmp_path: Path) -> None:
+    """Whichever section it stands in: the rules follow it, and a model is needed by a judge."""
+    model, behind = write(tmp_path, "openai/m", "model"), write(tmp_path, "completeness", "behind")
+    environ = {
+        "RAG_MONITOR_JUDGE__KIND": "llm",
+        "RAG_MONITOR_JUDGE__MODEL_FILE": str(model),
+        "RAG_MONITOR_INGEST__WHEN_BEHIND_FILE": str(behind),
+    }
+    for uses in ROLES.values():
+        settings = load(environ, uses=uses)
+        assert (settings.judge.model, settings.ingest.when_behind) == ("openai/m", "completeness")
+
+
+def test_an_empty_secret_file_is_refused(tmp_path: Path) -> None:
+    """By the variable and the path; a provider would only say that no key was given."""
+    path = write(tmp_path, "\n", "key")
+    said = refusal(environ={**LLM, "RAG_MONITOR_JUDGE__API_KEY_FILE": str(path)})
+    assert said == f"RAG_MONITOR_JUDGE__API_KEY_FILE: '{path}' is empty, expected the secret"
+    load({**LLM, "RAG_MONITOR_JUDGE__API_KEY_FILE": str(path)}, uses=ROLES["exporter"])
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_reads_the_passwords_of_kafka(role: str, tmp_path: Path) -> None:
     """All of them connect to it; and a name that is no setting is an error for everyone."""
-    for name in ("RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE", "RAG_MONITOR_JUDGE__API_KEI_FILE"):
+    for name in (
+        "RAG_MONITOR_KAFKA__SASL_PASSWORD_FILE",
+        "RAG_MONITOR_JUDGE__API_KEI_FILE",
+        "RAG_MONITOR_APPLICATIONS__0__JUDGE__APY_KEY_FILE",
+    ):
         with pytest.raises(ConfigurationError, match=name):
             load({name: str(tmp_path / "absent")}, uses=ROLES[role])
 
