@@ -149,7 +149,7 @@ class ScoreRole:
                         stack.push_async_callback(aside.aclose)
             if budget is not None:
                 await self._priced(judges, budget)
-            await stack.enter_async_context(self._controlled())
+            await stack.enter_async_context(self._controlled(stop))
             # Told to stop while it waits for a broker, it stops at once: nothing is under way.
             if await until(stop, self._prepare(stack, judges, redactor, budget)):
                 assert self._loop is not None, "it was just prepared"
@@ -211,7 +211,7 @@ class ScoreRole:
         return self._share
 
     @asynccontextmanager
-    async def _controlled(self) -> AsyncIterator[None]:
+    async def _controlled(self, stop: asyncio.Event) -> AsyncIterator[None]:
         """Keep up with pauses, bursts, and what is known of the risk signal where picks go by it.
 
         Only the last must be known before anything is judged for the process to be ready.
@@ -222,7 +222,7 @@ class ScoreRole:
             following.append(("reading control records", self._followed(controls)))
         async with meanwhile(*following):
             with suppress(TimeoutError):  # what was paused before, if the topic is there
-                await asyncio.wait_for(controls.are_known.wait(), PAUSES_KNOWN_S)
+                await until(stop, asyncio.wait_for(controls.are_known.wait(), PAUSES_KNOWN_S))
             yield
 
     async def _followed(self, controls: Controls) -> None:

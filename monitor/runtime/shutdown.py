@@ -27,7 +27,7 @@ async def ended(task: asyncio.Task[Any]) -> None:
 
 
 async def until(
-    stop: asyncio.Event, work: Coroutine[Any, Any, None], *, grace_s: float = 0.0
+    stop: asyncio.Event, work: Coroutine[Any, Any, object], *, grace_s: float = 0.0
 ) -> bool:
     """Whether the work ended by itself; when told to stop, it is cancelled.
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.app.judges import build_judges
-from monitor.app.score_role import tell_judge
+from monitor.app.score_role import ScoreRole, tell_judge
+from monitor.app.shared import Shared
 from monitor.config import load
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.captured_log import captured_log
@@ -39,3 +42,17 @@ def test_a_version_that_holds_is_told(flags: dict[str, Any]) -> None:
     found = told(flags)
     assert found["judge"].startswith(("offline@", "llm@"))
     assert "what" not in found
+
+
+async def test_told_to_stop_while_it_waits_for_pauses_it_stops_at_once() -> None:
+    """No broker answers, so nobody knows what was paused; nothing is under way."""
+    stop = asyncio.Event()
+    settings = load({}, flags={"kafka.bootstrap_servers": "127.0.0.1:9"})
+    role = ScoreRole(Shared(settings, time.time), follows_control=True)
+    running = asyncio.create_task(role.run(stop))
+    await asyncio.sleep(0.3)
+    assert not running.done()
+    stop.set()
+    began = time.monotonic()
+    await running
+    assert time.monotonic() - began < 3
