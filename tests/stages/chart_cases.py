@@ -178,6 +178,78 @@ CASES: Final[dict[str, Values]] = {
     "recreate": {
         "scorer": {"updateStrategy": {"type": "Recreate"}, "terminationGracePeriodSeconds": 21}
     },
+    "output msk": {
+        "config": {
+            "kafka_output": {
+                "bootstrap_servers": "b-1:9098",
+                "sasl_oauth": "aws_msk_iam",
+                "sasl_mechanism": "OAUTHBEARER",
+                "security_protocol": "SASL_SSL",
+            }
+        },
+        "audit": {"enabled": True},
+        "secrets": {"existingSecret": "s", "keys": {"audit.password_file": "passwords"}},
+    },
+    "regex": {
+        "config": {
+            "ingest": {"include": [{"attribute": "application", "regex": "^support-"}]},
+            "sampling": {"forced": [{"attribute": "tier", "regex": "^gold"}]},
+            "applications": [{"application": "bot", "when": [{"attribute": "a", "regex": "^b"}]}],
+        }
+    },
+    "emptied": {
+        "pod": {
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"key": "batch", "operator": "Exists"}],
+            "priorityClassName": "low",
+        },
+        "exporter": {"nodeSelector": {}, "tolerations": [], "priorityClassName": ""},
+    },
+    "references": {
+        "pod": {
+            "extraEnv": [
+                {
+                    "name": "SHARED",
+                    "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}},
+                },
+                {"name": "OPENAI_API_KEY", "value": "$(SHARED)"},
+                {"name": "AWS_WEB_IDENTITY_TOKEN_FILE", "value": "run/token"},
+            ]
+        }
+    },
+    "null": {
+        "scorer": {"keda": None, "pdb": None},
+        "secrets": None,
+        "serviceAccount": None,
+        "networkPolicy": {"from": None, "egress": None},
+        "podMonitor": None,
+        "prometheusRule": None,
+        "dashboards": None,
+    },
+    "null lists": {
+        "secrets": {"keys": None},
+        "pod": {
+            "annotations": None,
+            "labels": None,
+            "extraEnv": None,
+            "extraVolumes": None,
+            "extraVolumeMounts": None,
+            "tolerations": None,
+        },
+        "networkPolicy": {"egress": {"enabled": True, "kafka": None, "judge": None}},
+    },
+    "nothing": {"scorer": {"enabled": False}, "exporter": {"enabled": False}},
+}
+#: Names of releases that Helm takes, and Kubernetes does not take for a Service's.
+RELEASES: Final = ("rag.v1", "rag-monitor.v1", "1rag", "2-rag-monitor", "a" * 48 + "--bb", "a" * 53)
+#: Everything that has a name.
+NAMED: Final[Values] = {
+    "scorer": {"keda": {"enabled": True}},
+    "audit": {"enabled": True},
+    "secrets": {"existingSecret": "s", "keys": {"audit.password_file": "passwords"}},
+    "podMonitor": {"enabled": True},
+    "prometheusRule": {"enabled": True},
+    "dashboards": {"enabled": True},
 }
 #: Values that are wrong, and what is said of them.
 REFUSED: Final[list[tuple[Values, str]]] = [
@@ -245,6 +317,72 @@ REFUSED: Final[list[tuple[Values, str]]] = [
         r"config.kafka.bootstrap_servers: missing",
     ),
     ({"prometheusRule": {"files": {"a": "nonsense"}}}, r"/prometheusRule/files/a.*pattern"),
+    ({"config": None}, r"config.kafka.bootstrap_servers: missing"),
+    *(
+        ({part: None}, rf"[ )]{part}: found null, expected a mapping")
+        for part in ("scorer", "exporter", "audit", "image", "pod", "networkPolicy")
+    ),
+    ({"image": {"scorer": None}}, r"image.scorer: found null"),
+    ({"exporter": {"updateStrategy": None}}, r"exporter.updateStrategy: found null"),
+    (
+        {"scorer": {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0}}}},
+        r"scorer.updateStrategy.rollingUpdate: maxSurge and maxUnavailable are both 0",
+    ),
+    (
+        {"exporter": {"updateStrategy": {"rollingUpdate": {"maxSurge": "0%"}}}},
+        r"exporter.updateStrategy.rollingUpdate: maxSurge and maxUnavailable are both 0",
+    ),
+    (
+        {"scorer": {"updateStrategy": {"rollingUpdate": {"maxSurge": "one"}}}},
+        r"/rollingUpdate/maxSurge.*pattern",
+    ),
+    ({"config": {"http": {"port": 0}}}, r"config.http.port: found 0"),
+    ({"audit": {"enabled": True}, "config": {"audit": {"port": 0}}}, r"config.audit.port: found 0"),
+    (
+        {
+            "audit": {"enabled": True, "updateStrategy": {"type": "RollingUpdate"}},
+            "secrets": {"existingSecret": "s", "keys": {"audit.password_file": "p"}},
+        },
+        r"audit.updateStrategy.type: found RollingUpdate, expected Recreate",
+    ),
+    (
+        {"secrets": {"existingSecret": "s", "keys": {"kafka.sasl_password": ".."}}},
+        r"/secrets/keys/kafka.sasl_password",
+    ),
+    (
+        {"scorer": {"keda": {"metadata": {"lagThreshold": "5"}}}},
+        r"invalid propertyName 'lagThreshold'",
+    ),
+    *(
+        ({part: {"labels": {"app.kubernetes.io/name": "x"}}}, r"propertyName 'app.kub")
+        for part in ("podMonitor", "prometheusRule", "dashboards", "scorer")
+    ),
+    ({"pod": {"annotations": {"checksum/config": "x"}}}, r"propertyName 'checksum/config'"),
+    (
+        {
+            "pod": {"extraVolumes": [{"name": "a", "emptyDir": {}}]},
+            "exporter": {"extraVolumes": [{"name": "a", "emptyDir": {}}]},
+        },
+        r"exporter.extraVolumes: found name a twice",
+    ),
+    (
+        {"pod": {"extraVolumeMounts": [{"name": "a", "mountPath": "/tmp/"}]}},
+        r"scorer.extraVolumeMounts: found mountPath /tmp twice",
+    ),
+    *(
+        ({"pod": {"extraEnv": [{"name": name, "value": "sk"}]}}, rf"found {name} with a value")
+        for name in (
+            "RAG_MONITOR_JUDGE__HEADERS",
+            "RAG_MONITOR_JUDGE__HEADERS__AUTHORIZATION",
+            "RAG_MONITOR_APPLICATIONS__0__JUDGE__HEADERS__X_KEY",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "WATSONX_APIKEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "HF_TOKEN",
+            "AZURE_CLIENT_SECRET",
+        )
+    ),
 ]
 
 

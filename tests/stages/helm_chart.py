@@ -1,29 +1,49 @@
 """Renders a chart and validates what comes out, in the tools' environment: .venv-tools.
 
-``python tests/stages/helm_chart.py CHART`` takes a JSON list of values on stdin. On stdout it gives
-a list of answers: ``{"error": …}``, or ``{"manifests": {template: text}, "invalid": […], "lint":
-[…]}`` with what Kubernetes would refuse and what Helm's linter says. No cluster and no network.
+``python tests/stages/helm_chart.py CHART VERSION…`` takes a JSON list of pairs on stdin: the name
+of a release, and values. On stdout it gives a list of answers: ``{"error": …}``, or ``{"manifests":
+{template: text}, "invalid": […], "lint": […]}`` with what these versions of Kubernetes would refuse
+and what Helm's linter says. No cluster and no network.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from typing import Any
 
 import helm_python
 import kubernetes_validate
 import yaml
 
-KUBERNETES = ("1.29", "1.34")
 NAMESPACE = "rag"
 
 
-def tried(chart: helm_python.Chart, path: str, values: dict[str, Any]) -> dict[str, Any]:
+class Strict(yaml.CSafeLoader):
+    """Refuses a key that stands twice in one mapping, as the API server does."""
+
+
+def _mapping(loader: yaml.CSafeLoader, node: yaml.MappingNode, deep: bool = False) -> Any:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.constructor.ConstructorError(
+                "a mapping", node.start_mark, f"key {key} twice", node.start_mark
+            )
+    return yaml.CSafeLoader.construct_mapping(loader, node, deep)
+
+
+Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def tried(
+    chart: helm_python.Chart, path: str, release: str, values: dict[str, Any]
+) -> dict[str, Any]:
     """What a chart gives with some values."""
     try:
         chart.validate_schema(values)
-        manifests = chart.render(values, name="prod", namespace=NAMESPACE)
+        manifests = chart.render(values, name=release, namespace=NAMESPACE)
     except helm_python.HelmError as error:
         return {"error": str(error)}
     report = helm_python.lint(path, values, strict=True, namespace=NAMESPACE)
@@ -35,11 +55,16 @@ def tried(chart: helm_python.Chart, path: str, values: dict[str, Any]) -> dict[s
     }
 
 
+@cache  # most templates give the same in most cases
 def faults(text: str) -> list[str]:
     """What Kubernetes' own schemas say, strictly; kinds of CRDs have none there."""
     found = []
-    for document in yaml.load_all(text, yaml.CSafeLoader) if "apiVersion:" in text else ():
-        for version in KUBERNETES if document else ():
+    try:
+        documents = list(yaml.load_all(text, Strict)) if "apiVersion:" in text else []
+    except yaml.YAMLError as error:
+        return [str(error)]
+    for document in documents:
+        for version in sys.argv[2:] if document else ():
             try:
                 kubernetes_validate.validate(document, version, strict=True)
             except kubernetes_validate.SchemaNotFoundError:
@@ -54,7 +79,8 @@ def main() -> None:
     """Answer all of them at once: the renderer takes a second to load."""
     path = sys.argv[1]
     chart = helm_python.Chart.load(path)
-    json.dump([tried(chart, path, values) for values in json.load(sys.stdin)], sys.stdout)
+    asked = json.load(sys.stdin)
+    json.dump([tried(chart, path, release, values) for release, values in asked], sys.stdout)
 
 
 if __name__ == "__main__":

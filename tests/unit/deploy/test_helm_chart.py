@@ -17,7 +17,17 @@ from monitor.config import PARTS, ROLES, Settings, load, paths
 from monitor.exporter.serve.hosts import AllowedHosts
 from monitor.rules.plan import plan
 from monitor.rules.render import rendered
-from tests.stages.chart_cases import CASES, REFUSED, SECRETS, environment, of_kind, pods
+from tests.stages.chart_cases import (
+    CASES,
+    NAMED,
+    REFUSED,
+    RELEASES,
+    SECRETS,
+    documents,
+    environment,
+    of_kind,
+    pods,
+)
 from tests.tools import locked_tools
 
 ROOT: Final = Path(__file__).parents[3]
@@ -27,6 +37,11 @@ CHART: Final = HELM / "rag-monitor"
 IMAGE: Final = dict(
     re.findall(r"(RAG_MONITOR_\w+)=(\S+)", (ROOT / "deploy/Dockerfile").read_text("utf-8"))
 )
+#: The oldest version that the chart takes, and the newest whose schemas are at hand.
+OLDEST: Final = re.findall(
+    r'^kubeVersion: ">=(\d+\.\d+)\.0-0"$', (CHART / "Chart.yaml").read_text("utf-8"), re.M
+)
+NEWEST: Final = "1.37"
 CASE: Final = pytest.mark.parametrize("case", CASES)
 #: What the operators' CRDs ask for: required fields, and those that they know.
 CRDS: Final[dict[str, dict[str, Any]]] = {
@@ -72,14 +87,15 @@ BUILD: Final = built_by()
 def answers() -> list[dict[str, Any]]:
     """What the renderer said of all values, asked once."""
     script = ROOT / "tests/stages/helm_chart.py"
-    asked = [*CASES.values(), *(values for values, _ in REFUSED)]
+    asked = [("prod", values) for values in (*CASES.values(), *(values for values, _ in REFUSED))]
+    asked += [(release, NAMED) for release in RELEASES]
     done = subprocess.run(
-        [str(locked_tools()), str(script), str(CHART)],
+        [str(locked_tools()), str(script), str(CHART), *OLDEST, NEWEST],
         input=json.dumps(asked),
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)
@@ -111,10 +127,35 @@ def test_the_chart_is_as_built() -> None:
 
 @CASE
 def test_what_it_renders_is_valid(charts: dict[str, dict[str, Any]], case: str) -> None:
-    """Kubernetes' schemas, strictly, for an old and a new version; Helm's linter says nothing."""
+    """Kubernetes' schemas, strictly, of the oldest and the newest version; no key twice; Helm's
+    linter says nothing."""
     assert "error" not in charts[case], charts[case]
     assert charts[case]["invalid"] == []
     assert charts[case]["lint"] == []
+
+
+def test_the_page_says_the_oldest_version() -> None:
+    """It is the one whose schemas the chart is held against."""
+    page = (ROOT / "docs/kubernetes.md").read_text("utf-8")
+    assert re.findall(r"Kubernetes (\d\.\d+)\s+or\s+newer", page) == OLDEST
+    assert len(OLDEST) == 1
+
+
+@pytest.mark.parametrize("number", range(len(RELEASES)))
+def test_every_name_is_one(answers: list[dict[str, Any]], number: int) -> None:
+    """DNS-1035, up to 63 characters for Services and 253 for all else, for any release."""
+    answer = answers[len(CASES) + len(REFUSED) + number]
+    assert "error" not in answer, answer
+    assert answer["invalid"] == []
+    kinds = set()
+    for each in documents(answer["manifests"]):
+        name, kind = each["metadata"]["name"], each["kind"]
+        kinds.add(kind)
+        assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name), (kind, name)
+        assert len(name) <= (63 if kind == "Service" else 253), (kind, name)
+        for text in each["metadata"]["labels"].values():
+            assert re.fullmatch(r"[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", text), (kind, text)
+    assert {"Service", "ConfigMap", "PrometheusRule", "ScaledObject"} <= kinds
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
@@ -189,12 +230,35 @@ def test_names_of_digits_stay_texts(charts: dict[str, dict[str, Any]]) -> None:
     assert scaled["spec"]["triggers"][0]["authenticationRef"] == {"name": "5"}
 
 
-def test_every_role_has_the_library_that_logs_in_to_msk(
-    charts: dict[str, dict[str, Any]],
-) -> None:
+@pytest.mark.parametrize("case", ["numbers", "output msk"])
+def test_every_role_has_the_library_that_logs_in_to_msk(manifests: dict[str, str]) -> None:
     """With ``aws_msk_iam`` all roles run the scorer's image, which alone has it."""
-    found = pods(charts["numbers"]["manifests"]).values()
+    found = pods(manifests).values()
     assert {p["containers"][0]["image"].partition(":")[0] for p in found} == {"rag-monitor-scorer"}
+
+
+def test_what_a_role_empties_is_empty(charts: dict[str, dict[str, Any]]) -> None:
+    """An empty list, map or text of a role takes the place of that of all pods, too."""
+    found = pods(charts["emptied"]["manifests"])
+    keys = {"nodeSelector", "tolerations", "priorityClassName"}
+    assert {role: keys & set(pod) for role, pod in found.items()} == {
+        "scorer": keys,
+        "doctor": keys,
+        "exporter": set(),
+    }
+
+
+@CASE
+def test_notes_name_what_there_is(manifests: dict[str, str]) -> None:
+    """Commands that are shown after an install name no role that does not run."""
+    (notes,) = (text for name, text in manifests.items() if name.endswith("NOTES.txt"))
+    for prefix, kind in (("deploy", "Deployment"), ("svc", "Service")):
+        there = {each["metadata"]["name"] for each in of_kind(manifests, kind)}
+        assert set(re.findall(rf"\b{prefix}/(\S+)", notes)) <= there
+    runs = of_kind(manifests, "Deployment")
+    assert notes.count(" logs deploy/") == len(runs)
+    assert ("helm test" in notes) == bool(of_kind(manifests, "Pod"))
+    assert ("Nothing runs" in notes) == (not runs)
 
 
 def test_the_doctor_passes_where_scorers_pass(charts: dict[str, dict[str, Any]]) -> None:

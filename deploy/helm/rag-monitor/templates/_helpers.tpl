@@ -1,17 +1,22 @@
+{{/* A name as DNS-1035 has it, which those of Services must be: of a release rag.v1 or 1rag, too. */}}
+{{- define "rag-monitor.dns" -}}
+{{- $name := lower . | replace "." "-" | trimAll "-" -}}
+{{- $name = regexMatch "^[0-9]" $name | ternary (printf "r-%s" $name) $name -}}
+{{- $name | trunc 50 | trimAll "-" -}}
+{{- end -}}
+
 {{- define "rag-monitor.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- default .Chart.Name .Values.nameOverride | include "rag-monitor.dns" -}}
 {{- end -}}
 
 {{- define "rag-monitor.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
 {{- $name := include "rag-monitor.name" . -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- if .Values.fullnameOverride -}}
+{{- include "rag-monitor.dns" .Values.fullnameOverride -}}
+{{- else if contains $name .Release.Name -}}
+{{- include "rag-monitor.dns" .Release.Name -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
-{{- end -}}
+{{- printf "%s-%s" .Release.Name $name | include "rag-monitor.dns" -}}
 {{- end -}}
 {{- end -}}
 
@@ -37,7 +42,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "rag-monitor.image" -}}
 {{- /* Only the scorer's image has the library that logs in to MSK. */ -}}
-{{- $msk := eq (dig "kafka" "sasl_oauth" "" .root.Values.config | toString) "aws_msk_iam" -}}
+{{- $logins := list (dig "kafka" "sasl_oauth" "" .root.Values.config) (dig "kafka_output" "sasl_oauth" "" .root.Values.config) -}}
+{{- $msk := has "aws_msk_iam" $logins -}}
 {{- $image := index .root.Values.image ($msk | ternary "scorer" .image) -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $image.repository $image.digest -}}
@@ -97,21 +103,83 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- $secrets := list -}}
 {{- range .known.secrets }}{{ $secrets = append $secrets (include "rag-monitor.variable" .) }}{{ end -}}
 {{- $ofEntries := "^RAG_MONITOR_APPLICATIONS__[0-9]+__JUDGE__(API_KEY|HEADERS|CACHE__URL)$" -}}
+{{- $ofHeaders := "^RAG_MONITOR_.*JUDGE__HEADERS__" -}}
+{{- $ofProviders := "(^|_)(API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD)$|^AWS_BEARER_TOKEN_" -}}
 {{- range $place, $entries := .places -}}
 {{- range $entries -}}
-{{- $name := get . "name" | toString -}}
+{{- $name := get . "name" | toString | upper -}}
 {{- if regexMatch "^RAG_MONITOR_(HTTP|AUDIT)__(HOST|PORT)$" $name -}}
 {{- fail (printf "%s.extraEnv: found %s: probes and Services take it from config. Set it there" $place $name) -}}
 {{- end -}}
-{{- if and (get . "value") (or (has $name $secrets) (regexMatch $ofEntries $name)) -}}
+{{- $ofPattern := or (regexMatch $ofEntries $name) (regexMatch $ofProviders $name) (and (regexMatch $ofHeaders $name) (not (hasSuffix "_FILE" $name))) -}}
+{{- $refers := get . "value" | toString | regexMatch "\\$\\([-._a-zA-Z0-9]+\\)" -}}
+{{- if and (get . "value") (not $refers) (or (has $name $secrets) $ofPattern) -}}
 {{- fail (printf "%s.extraEnv: found %s with a value: a secret would stand in a Deployment. Use secrets.keys, or valueFrom" $place $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
+{{/* Helm deletes a value that is set to null. Most are empty then; without others nothing is safe. */}}
+{{- define "rag-monitor.filled" -}}
+{{- $values := .Values -}}
+{{- range $path := tuple "image" "image.scorer" "image.exporter" "scorer" "scorer.updateStrategy" "exporter" "exporter.updateStrategy" "audit" "audit.updateStrategy" "pod" "networkPolicy" -}}
+{{- $node := $values -}}
+{{- range splitList "." $path }}{{ $node = get $node . }}{{ end -}}
+{{- if not (kindIs "map" $node) -}}
+{{- fail (printf "%s: found null, expected a mapping. Leave it out: then the chart's own values stand" $path) -}}
+{{- end -}}
+{{- end -}}
+{{- range tuple "config" "secrets" "serviceAccount" "podMonitor" "prometheusRule" "dashboards" -}}
+{{- if kindIs "invalid" (index $values .) }}{{ $_ := set $values . dict }}{{ end -}}
+{{- end -}}
+{{- range $section, $keys := dict "secrets" (list "keys") "scorer" (list "keda" "pdb") "exporter" (list "pdb") "audit" (list "persistence") "networkPolicy" (list "egress") -}}
+{{- range $keys -}}
+{{- if kindIs "invalid" (index $values $section .) }}{{ $_ := set (index $values $section) . dict }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- range tuple "extraEnv" "extraVolumes" "extraVolumeMounts" -}}
+{{- if kindIs "invalid" (index $values.pod .) }}{{ $_ := set $values.pod . list }}{{ end -}}
+{{- end -}}
+{{- range tuple "kafka" "judge" "database" -}}
+{{- if kindIs "invalid" (index $values.networkPolicy.egress .) }}{{ $_ := set $values.networkPolicy.egress . list }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Volumes and places to mount them: Kubernetes wants each once in a pod. */}}
+{{- define "rag-monitor.checkVolumes" -}}
+{{- $values := . -}}
+{{- range $role := tuple "scorer" "exporter" "audit" -}}
+{{- range $list, $key := dict "extraVolumes" "name" "extraVolumeMounts" "mountPath" -}}
+{{- $seen := list "/etc/rag-monitor" "/tmp" "/run/secrets/rag-monitor" "/var/lib/rag-monitor" -}}
+{{- range concat (get $values.pod $list) (get (index $values $role) $list | default list) -}}
+{{- $found := get . $key | toString | trimSuffix "/" -}}
+{{- if has $found $seen -}}
+{{- fail (printf "%s.%s: found %s %s twice in one pod, counting those of pod.%s and of the chart itself. Use another" $role $list $key $found $list) -}}
+{{- end -}}
+{{- $seen = append $seen $found -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Updates that Kubernetes refuses, or that would have two processes write to one database. */}}
+{{- define "rag-monitor.checkUpdates" -}}
+{{- range $role, $own := dict "scorer" .scorer "exporter" .exporter "audit" .audit -}}
+{{- $rolling := get $own.updateStrategy "rollingUpdate" | default dict -}}
+{{- $none := and (get $rolling "maxSurge" | toString | regexMatch "^0+%?$") (get $rolling "maxUnavailable" | toString | regexMatch "^0+%?$") -}}
+{{- if and $none (eq $own.updateStrategy.type "RollingUpdate") -}}
+{{- fail (printf "%s.updateStrategy.rollingUpdate: maxSurge and maxUnavailable are both 0, so that no pod could ever be replaced. Let one of them be 1" $role) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .audit.enabled .audit.persistence.enabled (ne .audit.updateStrategy.type "Recreate") -}}
+{{- fail (printf "audit.updateStrategy.type: found %s, expected Recreate: with SQLite on a volume the old pod must go before the new one can have it" .audit.updateStrategy.type) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What cannot be right is an error here, and not a pod that does not start. */}}
 {{- define "rag-monitor.check" -}}
+{{- include "rag-monitor.filled" . -}}
 {{- $values := .Values -}}
 {{- $known := .Files.Get "files/settings.yaml" | fromYaml -}}
 {{- range $known.secrets -}}
@@ -132,6 +200,9 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- if and (or (eq $part "http") $values.audit.enabled) (regexMatch "^(127\\..*|localhost|::1)$" $host) -}}
 {{- fail (printf "config.%s.host: found %s, which only the pod itself reaches: probes would restart it for ever. Use 0.0.0.0, or :: for IPv6" $part $host) -}}
 {{- end -}}
+{{- if and (or (eq $part "http") $values.audit.enabled) (eq (dig $part "port" "" $values.config | toString) "0") -}}
+{{- fail (printf "config.%s.port: found 0, which is any free port: probes and Services would not know it. Name one, from 1024 on" $part) -}}
+{{- end -}}
 {{- end -}}
 {{- if not (include "rag-monitor.given" (dict "config" $values.config "path" "kafka.bootstrap_servers")) -}}
 {{- fail "config.kafka.bootstrap_servers: missing. Name your brokers: HOST:PORT, with commas between them" -}}
@@ -141,6 +212,8 @@ RAG_MONITOR_{{ . | upper | replace "." "__" }}
 {{- $_ := set $places $place (get (index $values $place) "extraEnv" | default list) -}}
 {{- end -}}
 {{- include "rag-monitor.checkEnv" (dict "known" $known "places" $places) -}}
+{{- include "rag-monitor.checkVolumes" $values -}}
+{{- include "rag-monitor.checkUpdates" $values -}}
 {{- if and $values.secrets.keys (not $values.secrets.existingSecret) -}}
 {{- fail "secrets.existingSecret: missing, and secrets.keys names keys of it" -}}
 {{- end -}}

@@ -5,17 +5,22 @@ The pod of a role. Takes root, role (scorer, exporter, audit), image, command, p
 {{- $root := .root -}}
 {{- $shared := .root.Values.pod -}}
 {{- $own := index .root.Values .role -}}
+{{- /* What a role sets takes the place of what stands in pod, also where it is empty. */ -}}
+{{- $of := dict -}}
+{{- range tuple "securityContext" "containerSecurityContext" "priorityClassName" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" -}}
+{{- $_ := set $of . (get (hasKey $own . | ternary $own $shared) .) -}}
+{{- end -}}
 metadata:
   annotations:
     # A change of the configuration starts the pods anew.
     checksum/config: {{ toJson .root.Values.config | sha256sum }}
-    {{- with merge dict ($own.annotations | default dict) $shared.annotations }}
+    {{- with merge dict ($own.annotations | default dict) ($shared.annotations | default dict) }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   labels:
     {{- include "rag-monitor.selector" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .role }}
-    {{- with merge dict ($own.labels | default dict) $shared.labels }}
+    {{- with merge dict ($own.labels | default dict) ($shared.labels | default dict) }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
@@ -28,27 +33,27 @@ spec:
   imagePullSecrets:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $own.securityContext | default $shared.securityContext }}
+  {{- with $of.securityContext }}
   securityContext:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $own.priorityClassName | default $shared.priorityClassName }}
+  {{- with $of.priorityClassName }}
   priorityClassName: {{ . | quote }}
   {{- end }}
-  {{- with $own.nodeSelector | default $shared.nodeSelector }}
+  {{- with $of.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $own.tolerations | default $shared.tolerations }}
+  {{- with $of.tolerations }}
   tolerations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $own.affinity | default $shared.affinity }}
+  {{- with $of.affinity }}
   affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   topologySpreadConstraints:
-    {{- with $own.topologySpreadConstraints | default $shared.topologySpreadConstraints }}
+    {{- with $of.topologySpreadConstraints }}
     {{- toYaml . | nindent 4 }}
     {{- else }}
     - maxSkew: 1
@@ -89,7 +94,7 @@ spec:
         failureThreshold: 3
       resources:
         {{- toYaml $own.resources | nindent 8 }}
-      {{- with $own.containerSecurityContext | default $shared.containerSecurityContext }}
+      {{- with $of.containerSecurityContext }}
       securityContext:
         {{- toYaml . | nindent 8 }}
       {{- end }}
