@@ -14,6 +14,10 @@ from monitor.ingest.formats.rejection import listed, missing_field, wrong_value
 
 _USER: Final = frozenset({"user", "human"})
 _ASSISTANT: Final = frozenset({"assistant", "ai", "model"})
+#: Roles that are told by a ``type``, which parts of a text have, too.
+_ROLES: Final = _USER | _ASSISTANT | {"system", "developer", "tool", "function"}
+#: Of turns of one chat, or parts of one text: each is an object, that may be empty.
+MOST_PARTS: Final = 10_000
 _EXPECTED: Final = "a text, turns with role and content, or parts with a text"
 
 
@@ -23,9 +27,9 @@ def question(found: Any, path: str) -> Any:
     >>> question([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}], "")
     'Why?'
     """
-    turns = _turns(found)
+    turns = _turns(found, path)
     if turns is None:
-        return plain_text(found, path)
+        return _one_turn(found, path, _USER, "user")
     asked = [turn for turn in turns if _role(turn) in _USER]
     if not asked:
         raise _no_turn(path, turns, "user")
@@ -38,9 +42,9 @@ def answer(found: Any, path: str) -> Any:
     >>> answer([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}], "")
     'So.'
     """
-    turns = _turns(found)
+    turns = _turns(found, path)
     if turns is None:
-        return plain_text(found, path)
+        return _one_turn(found, path, _ASSISTANT, "assistant")
     # An answer that stands before the question is one to an earlier question.
     last = max((n for n, turn in enumerate(turns) if _role(turn) in _USER), default=-1)
     said = [turn for turn in turns[last + 1 :] if _role(turn) in _ASSISTANT]
@@ -62,12 +66,22 @@ def plain_text(found: Any, path: str) -> Any:
     return _joined(found, path) if isinstance(found, list) else found
 
 
-def _turns(found: Any) -> list[dict[str, Any]] | None:
+def _one_turn(found: Any, path: str, roles: frozenset[str], role: str) -> Any:
+    """As ``plain_text``; a turn of somebody else is refused, as it is in a list."""
+    if isinstance(found, dict) and (said := _role(found)) is not None:
+        is_told = isinstance(found.get("role"), str) or said in _ROLES
+        if is_told and said not in roles:
+            raise _no_turn(path, [found], role)
+    return plain_text(found, path)
+
+
+def _turns(found: Any, path: str) -> list[dict[str, Any]] | None:
     """None where it is no list of turns; a list within the list is one conversation of many."""
     if isinstance(found, list) and len(found) == 1 and isinstance(found[0], list):
         found = found[0]
     if not isinstance(found, list) or not found:
         return None
+    _not_too_many(found, path)
     are_turns = all(isinstance(each, dict) and _role(each) is not None for each in found)
     return found if are_turns else None
 
@@ -102,10 +116,16 @@ def _content(turn: dict[str, Any], path: str) -> Any:
 
 def _joined(parts: Sequence[Any], path: str) -> str:
     """Their texts; a picture or a call of a tool has none, but one of them must."""
+    _not_too_many(parts, path)
     texts = [text for part in parts if (text := _text_of(part)) is not None]
     if not texts:
         raise wrong_value(path, parts, _EXPECTED)
     return "\n".join(texts)
+
+
+def _not_too_many(found: Sequence[Any], path: str) -> None:
+    if len(found) > MOST_PARTS:
+        raise wrong_value(path, found, f"at most {MOST_PARTS:,} turns or parts")
 
 
 def _text_of(part: Any) -> str | None:

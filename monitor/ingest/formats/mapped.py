@@ -150,6 +150,10 @@ def _shown(mapping: RecordMapping) -> dict[str, str]:
         "timestamp": mapping.timestamp,
         "application": mapping.application,
         FIELD: mapping.passages.of,
+        **{
+            f"{FIELD}.{n}": getattr(mapping.passages, n)
+            for n in ("id", "text", "score", "relevant")
+        },
         **mapping.texts,
     }
     return {name: place.text for name, place in places.items() if place is not None}

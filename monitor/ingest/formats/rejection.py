@@ -169,7 +169,10 @@ def _missing(errors: Sequence[Any]) -> str:
 def _wrong(errors: Sequence[Any], places: Mapping[str, str]) -> str:
     first = errors[0]
     expected = first["msg"].removeprefix("Input should be ")
-    place = places.get(str(first["loc"][0]))
+    top, *below = first["loc"]
+    # Of a passage each field may have a place of its own.
+    inner = places.get(f"{top}.{below[-1]}") if below else None
+    place = inner or places.get(str(top))
     path = _path(first["loc"]) + (f" ({place})" if place else "")
     said = f"{path}: found {described(first['input'])}, expected {expected}"
     if absent := _all_missing(errors):
@@ -190,12 +193,20 @@ def described(found: Any) -> str:
     """A value without its content.
 
     >>> described("secret"), described([1, 2]), described(True), described(None)
-    ('a text of 6 characters', 'list of 2', 'true', 'null')
+    ('a text of 6 characters', 'a list of 2', 'true', 'null')
     """
     if isinstance(found, str):
         return f"a text of {len(found)} characters"
-    if isinstance(found, list | dict | bytes):
-        return f"{type(found).__name__} of {len(found)}"
+    if isinstance(found, bytes):
+        return f"{len(found)} bytes"
+    if isinstance(found, list):
+        return f"a list of {len(found)}" if found else "an empty list"
+    if isinstance(found, dict):
+        return (
+            f"an object of {len(found)} field{'s' * (len(found) > 1)}"
+            if found
+            else "an empty object"
+        )
     if isinstance(found, int) and abs(found) >= LARGEST_INTEGER:
         return "an integer of more than 64 bits"
     if isinstance(found, int | float) and not isinstance(found, bool):

@@ -151,7 +151,7 @@ def there(way: Sequence[str] | str, place: Any) -> str:
     """What stands where a path ends: the names of an object's fields, or what else it is.
 
     >>> there("a.b", {"x": 1}), there([], {"x": 1}), there("a", [1])
-    ('a.b has: x', 'the record has: x', 'a is list of 1')
+    ('a.b has: x', 'the record has: x', 'a is a list of 1')
     """
     where = way if isinstance(way, str) else ".".join(way)
     where = where or "the record"

@@ -250,31 +250,95 @@ def _belonging(spans: Sequence[Span], root: Span) -> list[Span]:
 
     But where a link says that it was.
     """
-    others = {one.span_id for one in spans if one.parent_id is None and one is not root}
-    if not others:
+    tops = [one.span_id for one in spans if one.parent_id is None and one is not root]
+    if not tops:
         return list(spans)
     children = _children(spans)
-    others = _descendants(others, children) - {root.span_id}
-    others -= _linked_searches(spans, others, children)
-    return [span for span in spans if span.span_id not in others]
+    top_of = {one: top for top in tops for one in _descendants([top], children)}
+    top_of.pop(root.span_id, None)
+    taken = _Links(spans, children, top_of).searches()
+    return [span for span in spans if span.span_id not in top_of or span.span_id in taken]
 
 
-def _linked_searches(
-    spans: Sequence[Span], others: set[str], children: Mapping[str | None, list[Span]]
-) -> set[str]:
-    """Of ``others`` those that a link leads to from the rest, or back, with all below them.
+class _Links:
+    """Links between what is below one root and below the others, ``top_of`` whose spans these are.
 
-    Only where no model is below: that would be another question, as one turn links to the next.
+    They are followed from one root to the next, as by way of a job, but in one direction only.
     """
-    own = {span.span_id for span in spans} - others
-    tops: set[str] = set()
-    for span in spans:
-        ends = {link.span_id for link in span.links if link.trace_id == span.trace_id}
-        if span.span_id in own:
-            tops |= ends & others
-        elif ends & own:
-            tops.add(span.span_id)
-    return _descendants(tops - _leading_ids(spans), children)
+
+    def __init__(
+        self,
+        spans: Sequence[Span],
+        children: Mapping[str | None, list[Span]],
+        top_of: Mapping[str, str],
+    ) -> None:
+        self._spans, self._children, self._top_of = spans, children, top_of
+        self._by_id = {span.span_id: span for span in spans}
+        self._whole: dict[str, list[Span]] = {}
+        for span in spans:
+            if span.span_id in top_of:
+                self._whole.setdefault(top_of[span.span_id], []).append(span)
+        self._taken: set[str] = set()
+        self._known: set[str] = set()
+
+    def searches(self) -> set[str]:
+        """The ids of those that belong to the question, too, without what models say there."""
+        own = [span for span in self._spans if span.span_id not in self._top_of]
+        level = own
+        while level:
+            level = [one for span in level for one in self._led_to(span)]
+        back: dict[str, list[Span]] = {}
+        for span in self._spans:
+            if span.span_id in self._top_of:
+                for name in _linked_ids(span):
+                    back.setdefault(name, []).append(span)
+        level = own
+        while level:
+            led = (one for span in level for one in back.get(span.span_id, ()))
+            level = [one for span in led for one in self._whole_of(span)]
+        models = {one for one in self._taken if kind(self._by_id[one]) in (LLM, AGENT)}
+        return self._taken - models
+
+    def _led_to(self, span: Span) -> list[Span]:
+        """Of a retriever that it names nothing else counts, whatever else was asked there."""
+        found: list[Span] = []
+        for name in _linked_ids(span):
+            if name not in self._top_of or name in self._taken:
+                continue
+            if kind(self._by_id[name]) in _RETRIEVING:
+                self._taken |= _descendants([name], self._children)
+            else:
+                found += self._whole_of(self._by_id[name])
+        return found
+
+    def _whole_of(self, span: Span) -> list[Span]:
+        """All below its root, once; nothing where that is another question with an answer."""
+        top = self._top_of[span.span_id]
+        if top in self._known:
+            return []
+        self._known.add(top)
+        whole = self._whole[top]
+        if self._answers_itself(self._by_id[top], whole):
+            return []
+        self._taken |= {one.span_id for one in whole}
+        return whole
+
+    def _answers_itself(self, top: Span, whole: Sequence[Span]) -> bool:
+        """Whether a model says something there that is no query of a retriever."""
+        searches = [one.span_id for one in whole if kind(one) in _RETRIEVING]
+        rewriting = _descendants(searches, self._children)
+        models = [
+            one for one in whole if kind(one) in (LLM, AGENT) and one.span_id not in rewriting
+        ]
+        if not models:
+            return False
+        is_whole = _ASKING.of(top) is not None and _SAYING.of(top) is not None
+        return is_whole or max(map(_end, models)) >= _retrieved_ns(whole)
+
+
+def _linked_ids(span: Span) -> set[str]:
+    """The spans of its own trace that it links to."""
+    return {link.span_id for link in span.links if link.trace_id == span.trace_id}
 
 
 def links_elsewhere(spans: Sequence[Span], root: Span) -> bool:
@@ -630,8 +694,13 @@ def overlooked(spans: Sequence[Span], root: Span) -> str | None:
         return _step(unread)
     if _passages(belonging):
         return None
-    steps = (span for span in belonging if kind(span) not in (*_RETRIEVING, LLM))
+    steps = [span for span in belonging if kind(span) not in (*_RETRIEVING, LLM)]
     found = next((span for span in steps if lists_texts(span)), None)
+    if found is None and any(map(_linked_ids, spans)):
+        own = {span.span_id for span in belonging}
+        left = (span for span in spans if span.span_id not in own and kind(span) in _RETRIEVING)
+        other = next(left, None)
+        return None if other is None else f"{_step(other)} below another root"
     return None if found is None else _step(found)
 
 

@@ -208,7 +208,7 @@ def test_a_filter_that_nothing_matches_is_said_with_its_place() -> None:
     """Not that the record is an empty list."""
     place = "run.steps[?name=='x'].output | [0]"
     said = str(refused({**LEAST, "response": place}, {"q": "q", "run": {"steps": [{}] * 3}}))
-    assert said.endswith("run.steps is list of 3, none matches the filter")
+    assert said.endswith("run.steps is a list of 3, none matches the filter")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_what_may_be_absent() -> None:
         ),
         ({"q": "Q", "a": "A", "c": 5}, "retrieved_contexts (c): found a number, expected a list"),
         ({"q": "Q", "a": "A", "c": [{"body": "x"}]}, "retrieved_contexts.0.text: found nothing"),
-        ([], "record: found list of 0, expected a JSON object"),
+        ([], "record: found an empty list, expected a JSON object"),
     ],
 )
 def test_what_is_of_the_wrong_kind(record: Any, said: str) -> None:
@@ -318,3 +318,42 @@ def test_each_topic_has_its_format() -> None:
     assert formats.has_readable_id("logs", b'{"q": 1}')
     record = json.dumps({"q": "Q", "a": "A", "c": []}).encode()
     assert formats.of("logs").decode(record, SOURCE, NOON_MS).interaction.user_input == "Q"
+
+
+@pytest.mark.parametrize("role", ["assistant", "system", "tool"])
+def test_one_turn_of_somebody_else_is_no_question(role: str) -> None:
+    """As in a list: the error names the place. That of the user is one."""
+    mapping = {"user_input": "m", "response": "a", "retrieved_contexts": "c"}
+    record = {"m": {"role": role, "content": "x"}, "a": "a", "c": "c"}
+    said = str(refused(mapping, record))
+    assert said.startswith("user_input (m): found no turn of the user, in 1; roles there: ")
+    assert read(mapping, record | {"m": {"role": "user", "content": "x"}}).user_input == "x"
+    assert read(mapping, record | {"m": {"type": "text", "content": "x"}}).user_input == "x"
+
+
+@pytest.mark.parametrize("role", ["user", "system", "human"])
+def test_one_turn_of_somebody_else_is_no_answer(role: str) -> None:
+    """Also where the role is a type, as LangChain writes it."""
+    mapping = {"user_input": "q", "response": "m", "retrieved_contexts": "c"}
+    for name in ("role", "type"):
+        record = {"q": "q", "m": {name: role, "content": "x"}, "c": "c"}
+        said = str(refused(mapping, record))
+        assert said.startswith("response (m): found no turn of the assistant")
+        assert read(mapping, record | {"m": {name: "ai", "content": "x"}}).response == "x"
+
+
+@pytest.mark.parametrize("each", [{}, {"role": "user", "content": "q"}])
+def test_parts_and_turns_are_bounded(each: dict[str, str]) -> None:
+    """Two million empty ones took ten seconds."""
+    mapping = {"user_input": "q", "response": "a", "retrieved_contexts": "c"}
+    for name, other in (("q", "a"), ("a", "q")):
+        said = str(refused(mapping, {name: [each] * 10_001, other: "x", "c": "c"}))
+        assert "found a list of 10001, expected at most 10,000 turns or parts" in said
+
+
+def test_a_wrong_field_of_a_passage_is_named_by_its_own_expression() -> None:
+    """And not by that of the list."""
+    places = {"from": "hits", "text": "body", "score": "sim"}
+    mapping = {"user_input": "q", "response": "a", "retrieved_contexts": places}
+    said = str(refused(mapping, {"q": "q", "a": "a", "hits": [{"body": "x", "sim": "high"}]}))
+    assert said.startswith("retrieved_contexts.0.score (sim): ")

@@ -142,7 +142,7 @@ def test_all_that_is_missing_is_named_at_once_with_what_is_there() -> None:
     )
     wrong = {"user_input": [MARKER], "answer": MARKER}
     assert str(refused(wrong)) == (
-        "user_input: found list of 1, expected a valid string; "
+        "user_input: found a list of 1, expected a valid string; "
         "missing: response, retrieved_contexts"
     )
     assert refused(wrong).cause == "wrong_value"
@@ -179,8 +179,11 @@ def test_a_passage_needs_a_text() -> None:
     [
         ({"user_input": None}, "user_input: found null, expected a valid string"),
         ({"response": 5}, "response: found a number, expected a valid string"),
-        ({"response": [MARKER]}, "response: found list of 1, expected a valid string"),
-        ({"response": {MARKER: 1}}, "response: found dict of 1, expected a valid string"),
+        ({"response": [MARKER]}, "response: found a list of 1, expected a valid string"),
+        (
+            {"response": {MARKER: 1}},
+            "response: found an object of 1 field, expected a valid string",
+        ),
         ({"reference": False}, "reference: found false, expected a valid string"),
         ({"retrieved_contexts": MARKER}, "retrieved_contexts: found a text of 20 characters"),
         ({"retrieved_contexts": ["x", 5]}, "retrieved_contexts.1: found a number, expected"),
@@ -194,7 +197,7 @@ def test_a_passage_needs_a_text() -> None:
         ),
         (
             {"retrieved_contexts": [""] * (MOST_PASSAGES + 1)},
-            "retrieved_contexts: found list of 100001, expected at most 100000 passages",
+            "retrieved_contexts: found a list of 100001, expected at most 100000 passages",
         ),
         (
             {"retrieved_contexts": [{"text": "x", "score": True}]},
@@ -212,8 +215,11 @@ def test_a_passage_needs_a_text() -> None:
         ({"application": ""}, "application: found a text of 0 characters"),
         ({"timestamp": "noon"}, "timestamp: found a text of 4 characters, expected RFC 3339"),
         ({"timestamp": True}, "timestamp: found true, expected RFC 3339"),
-        ({"attributes": [MARKER]}, "attributes: found list of 1"),
-        ({"attributes": {"x": float("nan")}}, "attributes: found dict of 1, expected finite"),
+        ({"attributes": [MARKER]}, "attributes: found a list of 1"),
+        (
+            {"attributes": {"x": float("nan")}},
+            "attributes: found an object of 1 field, expected finite",
+        ),
         ({"cost": float("inf")}, "cost: found a number, expected finite numbers"),
         ({"n": 2**63}, "n: found an integer of more than 64 bits, expected integers of at most"),
     ],
@@ -265,7 +271,7 @@ def test_nesting_has_a_limit(levels: int, taken: bool) -> None:
     if taken:
         assert read(value).interaction.attributes == {"nested": nested}
     else:
-        assert "nested: found list of 1, expected at most 20 levels" in str(refused(value))
+        assert "nested: found a list of 1, expected at most 20 levels" in str(refused(value))
 
 
 @pytest.mark.parametrize(

@@ -575,7 +575,10 @@ def test_hidden_documents_are_counted_each() -> None:
             "expected a text or an object",
         ),
         ("[7]", "of span 0000000000000002).0: found a number"),
-        ('{"hits": 1}', "of span 0000000000000002): found dict of 1, expected a list of documents"),
+        (
+            '{"hits": 1}',
+            "of span 0000000000000002): found an object of 1 field, expected a list of documents",
+        ),
     ],
 )
 def test_what_is_no_document_is_refused_with_its_span(documents: str, said: str) -> None:
@@ -678,7 +681,7 @@ def test_the_application_is_the_service_or_the_project() -> None:
     ("value", "said"),
     [
         (b'{"records": []}', "resourceSpans: found nothing, expected spans as the OpenTelemetry"),
-        (b"[]", "record: found list of 0, expected a JSON object"),
+        (b"[]", "record: found an empty list, expected a JSON object"),
         (b"\x0a\x05abcde", "set format: otlp_proto"),
         (
             json.dumps(made({"traceId": "xyz"})).encode(),
@@ -687,7 +690,7 @@ def test_the_application_is_the_service_or_the_project() -> None:
         ),
         (
             json.dumps({"resourceSpans": [{"scopeSpans": {"a": 1}}]}).encode(),
-            "resourceSpans.0.scopeSpans: found dict of 1, expected a list",
+            "resourceSpans.0.scopeSpans: found an object of 1 field, expected a list",
         ),
     ],
 )
@@ -806,6 +809,45 @@ def test_a_link_to_the_next_question_brings_none_of_its_passages() -> None:
     """One turn links to another one: a model is below it."""
     later = [span(1, 7, None, CHAIN, **linked(1, 1)), span(1, 8, 7, FINDS), span(1, 9, 7, _LLM)]
     assert texts(told(made(span(1, 1, None, CHAIN), span(1, 2, 1, _LLM), *later))) == []
+
+
+def both_ways(job: list[Json]) -> list[list[str]]:
+    """The passages where a question links to the first of these spans, and that links back."""
+    first, *more = job
+    chain, model = span(1, 1, None, CHAIN), span(1, 2, 1, _LLM)
+    to = linked(1, int(first["spanId"], 16))
+    whole = [chain | to, model, first, *more], [chain, model, first | linked(1, 1), *more]
+    return [texts(told(made(*each))) for each in whole]
+
+
+def test_a_linked_search_may_stand_in_a_chain_and_rewrite_the_question() -> None:
+    """LangChain's retrieval is a chain; a model below a retriever answers nobody."""
+    search = {KIND: "CHAIN", "input.value": "s", "output.value": "docs"}
+    asks = {KIND: "LLM", "input.value": "rewrite: q?", "output.value": "rewritten"}
+    within = [span(1, 20, None, search), span(1, 21, 20, FINDS), span(1, 22, 21, asks)]
+    assert both_ways(within) == [["one"], ["one"]]
+    lone = [span(1, 20, None, FINDS), span(1, 21, 20, asks)]
+    assert both_ways(lone) == [["one"], ["one"]]
+
+
+def test_links_are_followed_by_way_of_a_job() -> None:
+    """From one root to the next, in one direction."""
+    chain, model = span(1, 1, None, CHAIN), span(1, 2, 1, _LLM)
+    job, search = span(1, 20, None, {}), span(1, 30, None, FINDS)
+    on = [chain | linked(1, 20), model, job | linked(1, 30), search]
+    back = [chain, model, job | linked(1, 1), search | linked(1, 20)]
+    assert [texts(told(made(*each))) for each in (on, back)] == [["one"], ["one"]]
+    other = [chain | linked(1, 20), model, job, search | linked(1, 20)]
+    assert texts(told(made(*other))) == []
+    assert overlooks(*other) == "step (RETRIEVER) below another root"
+
+
+def test_a_search_of_the_next_question_is_not_of_this_one() -> None:
+    """It links back to what was said before; only a retriever that this one names counts."""
+    chain, model = span(1, 1, None, CHAIN), span(1, 2, 1, _LLM)
+    later, finds, says = span(1, 7, None, CHAIN), span(1, 8, 7, FINDS), span(1, 9, 7, _LLM)
+    assert texts(told(made(chain, model, later, finds | linked(1, 1), says))) == []
+    assert texts(told(made(chain | linked(1, 8), model, later, finds, says))) == ["one"]
 
 
 @pytest.mark.parametrize(
