@@ -227,7 +227,8 @@ CASES: Final[dict[str, Values]] = {
         "dashboards": None,
     },
     "null lists": {
-        "secrets": {"keys": None},
+        "audit": {"enabled": True, "persistence": {"accessModes": None}},
+        "secrets": {"existingSecret": "s", "keys": {"audit.password_file": "passwords"}},
         "pod": {
             "annotations": None,
             "labels": None,
