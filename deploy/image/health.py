@@ -19,7 +19,11 @@ def port() -> str:
         return named or "9750"
     import yaml
 
-    settings = yaml.load(Path(file).read_text(encoding="utf-8"), yaml.CSafeLoader) or {}
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"RAG_MONITOR_CONFIG: {error}")
+    settings = yaml.load(text, yaml.CSafeLoader) or {}
     return str((settings.get("http") or {}).get("port", 9750))
 
 

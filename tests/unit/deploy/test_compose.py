@@ -143,6 +143,9 @@ def test_it_says_how_it_is(name: str) -> None:
     service = services()[name]
     ours = ":-rag-monitor-" in service["image"]
     assert ours or service["healthcheck"]["test"][0] == "CMD"
+    assert (
+        service.get("init", False) == ours
+    )  # ours set their handlers some moments after the start
     assert service["restart"] == "unless-stopped"
     for needed, how in service.get("depends_on", {}).items():
         assert how["condition"].startswith("service_")

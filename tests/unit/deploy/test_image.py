@@ -59,6 +59,15 @@ def test_health_is_asked_where_the_process_listens(port: int, tmp_path: Path) ->
     assert "127.0.0.1:1/healthz" in ill.stderr
 
 
+def test_health_says_which_file_of_settings_is_missing(tmp_path: Path) -> None:
+    """In one line: Docker shows the last of what a check says."""
+    ill = asked(RAG_MONITOR_CONFIG=str(tmp_path / "absent.yaml"))
+    assert ill.returncode == 1
+    assert ill.stderr.startswith("RAG_MONITOR_CONFIG: ")
+    assert ill.stderr.count("\n") == 1
+    assert "absent.yaml" in ill.stderr
+
+
 @pytest.mark.parametrize("copier", ["deploy/Dockerfile", ".dockerignore", ".ci/try-package"])
 def test_all_packages_are_copied(copier: str) -> None:
     """One that is left out leaves an entry point that leads nowhere, and ends every pytest."""

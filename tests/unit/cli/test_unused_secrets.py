@@ -1,0 +1,55 @@
+"""A command reads the files of the secrets that it uses, and of no others."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+INTERACTION = {
+    "interaction_id": "a",
+    "timestamp": "2026-11-20T12:00:00Z",
+    "application": "support-bot",
+    "user_input": "How long is the warranty?",
+    "response": "24 months.",
+    "retrieved_contexts": ["The warranty lasts 24 months."],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "unused"),
+    [
+        ("traffic --timeout 0.1 --set kafka.bootstrap_servers=127.0.0.1:9", 3, "JUDGE__API_KEY"),
+        ("ingest try in.jsonl", 0, "JUDGE__API_KEY"),
+        ("evaluate in.jsonl", 0, "AUDIT__DATABASE"),
+        ("judge-check --judge offline", 0, "AUDIT__DATABASE"),
+        (
+            "plan --traffic 1/s --budget 1usd/day --set judge.kind=llm --model openai/gpt-4o",
+            0,
+            "AUDIT__DATABASE",
+        ),
+    ],
+)
+def test_it_may_be_absent(tmp_path: Path, command: str, code: int, unused: str) -> None:
+    """The same environment serves all; a pod is given only the files that its role uses."""
+    (tmp_path / "in.jsonl").write_text(json.dumps(INTERACTION) + "\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "rag_monitor", *command.split()],
+        cwd=tmp_path,
+        env={
+            "PATH": os.defpath,
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(ROOT),
+            f"RAG_MONITOR_{unused}_FILE": str(tmp_path / "absent"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
