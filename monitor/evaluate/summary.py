@@ -240,16 +240,19 @@ def _replaced(why: Replaced, number: int) -> str:
 def progress_line(done: int, of: int | None, rate: float, usd: float | None) -> str:
     """How far it is, at so many rows a second; ``of`` is None where nobody knows how many.
 
+    Money is told as soon as there is some: before the first call it says nothing of the price.
+
     >>> progress_line(120, 200, 4.0, 0.0512)
     '120 of 200, 4.0/s, 0.0512 USD, 20 s left'
     >>> progress_line(120, None, 4.0, 0.0), progress_line(0, 9, 0.0, 0.0)
-    ('120, 4.0/s, 0.0000 USD', '0 of 9, 0.0/s, 0.0000 USD')
+    ('120, 4.0/s', '0 of 9, 0.0/s')
     >>> progress_line(120, None, 4.0, None)
     '120, 4.0/s, price not known'
     """
     total = "" if of is None else f" of {of:,}"
     left = "" if of is None or not rate else f", {_span(max(0, of - done) / rate)} left"
-    return f"{done:,}{total}, {rate:.1f}/s, {_money(usd)}{left}"
+    money = "" if usd == 0 else f", {_money(usd)}"
+    return f"{done:,}{total}, {rate:.1f}/s{money}{left}"
 
 
 def _span(seconds: float) -> str:
