@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import urllib.error
 import urllib.parse
 import urllib.request
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,12 @@ async def test_traffic_becomes_gauges_and_an_alert(tmp_path: Path) -> None:
         prometheus = stack.address("prometheus", 9090)
 
         async def value(query: str) -> float | None:
-            found = await asyncio.to_thread(asked, prometheus, "/api/v1/query", query=query)
+            try:
+                found = await asyncio.to_thread(asked, prometheus, "/api/v1/query", query=query)
+            except urllib.error.HTTPError as error:  # it listens before it is ready
+                if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
+                    return None
+                raise
             result = found["data"]["result"]
             return float(result[0]["value"][1]) if result else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -266,25 +267,28 @@ def test_a_correction_comes_changes_and_goes_between_two_scrapes() -> None:
     assert scene.hold(Removed(correction().key)).page() == before
 
 
+#: Of each application and judge, all different.
+SAID: Final = [
+    correction(
+        application,
+        judge.label,
+        metrics={"faithfulness": of_metric(audits_of(120, seed=seed), needed=50)},
+        agreement={"response_by_context": AGREES},
+    )
+    for seed, (application, judge) in enumerate(
+        (a, j) for a in ("bot", "shop", "other") for j in (FIRST, SECOND)
+    )
+]
+
+
 @costly
-@given(pools(directed=False), st.permutations(range(6)))
+@given(pools(directed=False), st.permutations(SAID))
 def test_the_order_of_control_records_says_nothing(
-    pool: list[ScoreRecord], order: Sequence[int]
+    pool: list[ScoreRecord], order: Sequence[CorrectionRecord]
 ) -> None:
     """Of different keys, before the scores or after them: the same bytes of two exporters."""
-    said = [
-        correction(
-            application,
-            judge.label,
-            metrics={"faithfulness": of_metric(audits_of(120, seed=seed), needed=50)},
-            agreement={"response_by_context": AGREES},
-        )
-        for seed, (application, judge) in enumerate(
-            (a, j) for a in ("bot", "shop", "other") for j in (FIRST, SECOND)
-        )
-    ]
-    one = Scene(pool).hold(*said)
-    another = Scene([]).hold(*(said[each] for each in order))
+    one = Scene(pool).hold(*SAID)
+    another = Scene([]).hold(*order)
     another.page()
     for each in pool:
         another.aggregator.add(each, each.to_json())
