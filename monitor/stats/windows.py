@@ -134,7 +134,8 @@ class RollingSums:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held, not even ahead of the current bucket."""
-        return not self._buckets and not self._waiting
+        self._settle()  # what waits may come to nothing: a slot that came and went again
+        return not self._buckets
 
     def between(self, start: float, end: float) -> Sums:
         """The sums of the buckets that begin in [start, end), in seconds since the epoch."""

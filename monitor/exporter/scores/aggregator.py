@@ -253,8 +253,13 @@ class ScoreAggregator:
         return self._folding.kept
 
     def pairs(self) -> list[JudgedApplication]:
-        """The applications and judges that have names of their own and series, in order."""
-        return sorted(filter(is_watched, self._series))
+        """The applications and judges that have names of their own and slots, in order.
+
+        Not one whose slots have all been replaced, though its sums are there until time passes.
+        """
+        return sorted(
+            pair for pair, sums in self._series.items() if is_watched(pair) and not sums.is_empty
+        )
 
     @property
     def folded(self) -> Folded:

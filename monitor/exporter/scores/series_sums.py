@@ -48,6 +48,11 @@ class PairSums:
             self._settle()
         return self._series
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no slot counts, as when all that came have gone again."""
+        return all(rolling.is_empty for rolling in self.series().values())
+
     def advance(self, now: float, start: int) -> bool:
         """Let time pass and the horizon begin at ``start``; whether anything is left."""
         stands = math.floor(now) // self._bucket_s, start

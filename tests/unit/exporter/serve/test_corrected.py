@@ -295,6 +295,21 @@ def test_the_order_of_control_records_says_nothing(
     assert another.page() == one.page()
 
 
+@pytest.mark.parametrize("is_looked_at", [True, False])
+def test_a_judge_whose_scores_were_all_replaced_has_no_audits(is_looked_at: bool) -> None:
+    """From the next page on, whether there was a page before, or all came at once."""
+    later = record("0", 17.0, judge=FIRST, outcome=Outcome.JUDGE_FAILED, scores={})
+    scene = Scene([]).hold(*(correction(judge=judge.label) for judge in (FIRST, SECOND)))
+    if is_looked_at:
+        scene.page()
+    for each in (later, record("0", 0.0, 1.0, judge=SECOND)):
+        scene.aggregator.add(each, each.to_json())
+    page = list(text_string_to_metric_families(scene.page()))
+    for name in ("rag_score", "rag_monitor_audits"):
+        samples = [one for family in page for one in family.samples if one.name == name]
+        assert {one.labels["judge"] for one in samples} == {SECOND.label}
+
+
 def test_what_is_served_is_what_the_client_library_writes() -> None:
     """In both formats, line by line; again when it is known, and after a new correction."""
     scene = Scene(scored(10, 30)).hold(correction(agreement={"relevance": AGREES}))
