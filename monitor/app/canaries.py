@@ -9,6 +9,7 @@ from random import Random
 
 from monitor.app.judge_settings import in_order, llm_settings
 from monitor.app.judges import ConfiguredJudge, judges_of
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedAside
@@ -24,17 +25,16 @@ def with_canaries(
     configured_judges: Sequence[ConfiguredJudge],
     telemetry: CanaryTelemetry,
     *,
-    spend: Callable[[float], None],
-    affords: Callable[[], bool],
+    budget: AsideBudget,
     tell: Tell,
     clock: Callable[[], float],
     rng: Random,
 ) -> list[ConfiguredJudge]:
     """The same judges, where models are asked about canaries among their traffic.
 
-    ``spend`` is told of their cost; ``affords`` says whether there is money left.
+    ``budget`` pays for them.
     """
-    observe = CountedAside(telemetry, spend)
+    observe = CountedAside(telemetry, budget)
 
     def watched(configured: ConfiguredJudge) -> ConfiguredJudge:
         section = configured.section
@@ -46,7 +46,7 @@ def with_canaries(
             configured.limits,
             telemetry,
             marks=section.not_judging == "fail",
-            affords=affords,
+            budget=budget,
             tell=partial(tell, f"{section.label_name} {section.model}"),
             clock=clock,
             rng=rng,

@@ -15,6 +15,7 @@ from monitor.config import Settings, seconds
 from monitor.errors import ConfigurationError
 from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.limits.breaker import BreakerSettings
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
@@ -155,12 +156,11 @@ def require_addresses(settings: Settings) -> None:
 def with_rechecks(
     configured_judges: Sequence[ConfiguredJudge],
     telemetry: RecheckTelemetry,
-    spend: Callable[[float], None] = lambda _usd: None,
-    affords: Callable[[], bool] = lambda: True,
+    budget: AsideBudget,
 ) -> list[ConfiguredJudge]:
     """The same judges, where models have a second one judge a share of the interactions again.
 
-    ``spend`` is told of its cost; ``affords`` says whether there is money left.
+    ``budget`` pays for it.
     """
     tracker = AgreementTracker(telemetry)
 
@@ -170,7 +170,7 @@ def with_rechecks(
         if section.kind != "llm" or section.asks_pairs or not share:
             return configured
         settings = replace(llm_settings(section), pipeline="single", evidence="off")
-        observe = CountedRecheck(telemetry, spend)
+        observe = CountedRecheck(telemetry, budget)
         first = judges_of(configured)[0]
         second = LlmJudge(
             settings,
@@ -179,7 +179,7 @@ def with_rechecks(
             provider_gates=configured.provider_gates,
             examples=first.examples if isinstance(first, LlmJudge) else None,
         )
-        made = Rechecks(share, second, configured.limits, tracker, telemetry, affords)
+        made = Rechecks(share, second, configured.limits, tracker, telemetry, budget)
         return replace(configured, recheck=made)
 
     return list(map(rechecked, configured_judges))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from random import Random
 from typing import ClassVar
@@ -34,7 +34,7 @@ from monitor.errors import DependencyRefused
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import Budget, BudgetStatus, over_budget
+from monitor.judge.limits.budget import AsideBudget, Budget, BudgetStatus, over_budget
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer
@@ -172,12 +172,11 @@ class ScoreRole:
             logger().warning("limits_unused", model=unused, what="no judge asks this model")
         if why := unused_floors(self._settings):
             logger().warning("floors_unused", what=why)
-        spend, affords = _spend(budget, self._clock), _affords(budget, self._clock)
+        aside = AsideBudget(budget, self._clock)
         return with_canaries(
-            with_rechecks(judges, self._telemetry.recheck, spend, affords),
+            with_rechecks(judges, self._telemetry.recheck, aside),
             self._telemetry.canary,
-            spend=spend,
-            affords=affords,
+            budget=aside,
             tell=self._does_not_judge,
             clock=self._clock,
             rng=Random(),
@@ -385,11 +384,3 @@ def _loop_limits(shared: Shared) -> LoopLimits:
         stuck_after_s=ingest.stuck_after_s,
         most_bytes=shared.settings.kafka.max_read_bytes,
     )
-
-
-def _spend(budget: Budget | None, clock: Callable[[], float]) -> Callable[[float], None]:
-    return lambda usd: None if budget is None else budget.spend(clock(), usd)
-
-
-def _affords(budget: Budget | None, clock: Callable[[], float]) -> Callable[[], bool]:
-    return lambda: budget is None or budget.left(clock()) > 0

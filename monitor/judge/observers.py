@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from monitor.judge.cache.store import Result, What
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.provider_gate import ProviderState, worst
 from monitor.judge.pipeline.complaints import ReplyTally, commonest
 from monitor.records import Usage
@@ -83,10 +84,8 @@ class CountedCalls:
 class CountedAside:
     """A ``CallObserver`` of judgements beside the traffic: what they cost stands apart."""
 
-    def __init__(
-        self, telemetry: AsideTelemetry, spend: Callable[[float], None] = lambda _usd: None
-    ) -> None:
-        self._aside, self._spend = telemetry, spend
+    def __init__(self, telemetry: AsideTelemetry, budget: AsideBudget) -> None:
+        self._aside, self._budget = telemetry, budget
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
         """Calls by result, tokens and money."""
@@ -95,7 +94,7 @@ class CountedAside:
         self._aside.tokens.labels("completion").inc(usage.completion_tokens)
         self._aside.tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._aside.usd.inc(usage.usd)
-        self._spend(usage.usd)
+        self._budget.spend(usage.usd)
 
     def retried(self, reason: str) -> None:
         """Nothing: the calls say it."""
@@ -110,10 +109,8 @@ class CountedAside:
 class CountedRecheck(CountedAside):
     """The same of rechecks, with what they miss."""
 
-    def __init__(
-        self, telemetry: RecheckTelemetry, spend: Callable[[float], None] = lambda _usd: None
-    ) -> None:
-        super().__init__(telemetry, spend)
+    def __init__(self, telemetry: RecheckTelemetry, budget: AsideBudget) -> None:
+        super().__init__(telemetry, budget)
         self._telemetry = telemetry
 
     def self_check_missed(self, n: int) -> None:

@@ -16,6 +16,7 @@ from typing import Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import Canary, in_turn
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
 from monitor.records import Outcome, Reason
@@ -58,7 +59,7 @@ class CanaryWatch:
 
     ``models`` are in order of preference, those of ``limits``. With ``marks`` no traffic is judged
     by a model that guesses: others judge it, if there are any, else it is turned away. None is
-    asked when the money is gone, as ``affords`` says. ``tell`` is told why the judge does not
+    asked when the money is gone, as ``budget`` says. ``tell`` is told why the judge does not
     judge, and None when it does. ``clock`` gives epoch seconds.
     """
 
@@ -70,14 +71,14 @@ class CanaryWatch:
         telemetry: CanaryTelemetry,
         *,
         marks: bool = True,
-        affords: Callable[[], bool] = lambda: True,
+        budget: AsideBudget,
         tell: Callable[[str | None], None] = lambda _why: None,
         clock: Callable[[], float],
         rng: Random,
     ) -> None:
         self._every, self._models, self._limits = every, models, limits
         self._telemetry, self._marks = telemetry, marks
-        self._affords, self._tell, self._clock, self._rng = affords, tell, clock, rng
+        self._budget, self._tell, self._clock, self._rng = budget, tell, clock, rng
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
@@ -185,7 +186,7 @@ class CanaryWatch:
         # Before the traffic that waits: behind a backlog it would say too late what it says.
         async with self._limits.admitted(first=True, model=model):
             number = chosen()
-            if not self._affords():
+            if not self._budget.has_money():
                 return "over_budget"
             try:
                 async with self._limits.deadline():

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
 from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import Demand
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind, agreement, is_chosen
 from monitor.judge.protocol import CostMeter
@@ -84,7 +85,7 @@ class AgreementTracker:
 class Rechecks:
     """The rechecks of one judge: one at a time, in a place that nobody else waits for.
 
-    And none when the day's money is gone, as ``affords`` says.
+    And none when the day's money is gone, as ``budget`` says.
     """
 
     def __init__(
@@ -94,9 +95,9 @@ class Rechecks:
         limits: Limits,
         tracker: AgreementTracker,
         telemetry: RecheckTelemetry,
-        affords: Callable[[], bool] = lambda: True,
+        budget: AsideBudget,
     ) -> None:
-        self._affords = affords
+        self._budget = budget
         self._share, self._judge, self._limits = share, judge, limits
         self._tracker, self._telemetry = tracker, telemetry
         self._turn = asyncio.Semaphore(1)
@@ -141,7 +142,7 @@ class Rechecks:
         self, interaction: Interaction, first: Judgement, cost_meter: CostMeter
     ) -> str:
         async with self._turn, self._limits.admitted_last():
-            if not self._affords():
+            if not self._budget.has_money():
                 return "over_budget"
             try:
                 async with self._limits.deadline():

@@ -12,6 +12,7 @@ from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.work import Work
+from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.limits.provider_gate import ProviderGate
 from monitor.judge.llm.fallback import FallbackJudge
@@ -26,7 +27,7 @@ from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
-from tests.stages.rechecks import NOON
+from tests.stages.rechecks import NOON, UNLIMITED
 from tests.stages.scoring import Record
 from tests.stages.stub_judges import Stub
 from tests.stages.truthful import IDENTITY, made
@@ -98,7 +99,7 @@ class CanaryBench:
         of_canaries: Stub | None = None,
         every: int = 50,
         marks: bool = True,
-        money: bool = True,
+        budget: AsideBudget = UNLIMITED,
         seed: int = 0,
         examples: ExampleChoice | None = None,
         fallback: Stub | None = None,
@@ -106,7 +107,7 @@ class CanaryBench:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
-        self.money, self.told = money, list[str | None]()
+        self.told = list[str | None]()
         choice = examples or ExampleChoice("fixed")
         asked = [Asked(self.second, "m", lambda: IDENTITY.label, choice.ask_for_shaped)]
         self.gates: list[ProviderGate] = [ProviderGate("m")]
@@ -125,7 +126,7 @@ class CanaryBench:
             limits,
             telemetry.canary,
             marks=marks,
-            affords=lambda: self.money,
+            budget=budget,
             tell=self.told.append,
             clock=lambda: NOON,
             rng=Random(seed),

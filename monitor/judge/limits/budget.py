@@ -7,7 +7,7 @@ and a restart forgets nothing. What this process has just spent counts before it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
@@ -166,6 +166,26 @@ class Budget:
         self._own.clear()
         if self._seen:
             self._seen, self._cost = 1, self._cost / self._seen
+
+
+class AsideBudget:
+    """The day's budget for judgements beside the traffic: second ones, and those of canaries.
+
+    They come from the same money, wait for none, and stand on no record of their own. ``clock``
+    gives epoch seconds. Without a ``budget`` there is always money.
+    """
+
+    def __init__(self, budget: Budget | None, clock: Callable[[], float]) -> None:
+        self._budget, self._clock = budget, clock
+
+    def has_money(self) -> bool:
+        """Whether one may be judged now: it may cost more than what is left."""
+        return self._budget is None or self._budget.left(self._clock()) > 0
+
+    def spend(self, usd: float) -> None:
+        """One call was paid for."""
+        if self._budget is not None:
+            self._budget.spend(self._clock(), usd)
 
 
 def _day(now: float, zone: tzinfo) -> tuple[float, float]:

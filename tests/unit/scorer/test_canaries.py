@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
+from monitor.judge.limits.budget import AsideBudget, Budget
 from monitor.judge.observers import CountedAside
 from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
 from monitor.judge.provider.faults import CallFailed, Fault
@@ -20,6 +22,7 @@ from monitor.scorer.yes_shares import YesShares
 from monitor.telemetry import CanaryTelemetry
 from tests.stages.canaries import OTHER, CanaryBench, others_ended
 from tests.stages.captured_log import captured_log
+from tests.stages.rechecks import NOON
 from tests.stages.stub_judges import HABITS, Erring, Stub
 from tests.stages.truthful import IDENTITY, Truthful, judged, large
 
@@ -138,7 +141,10 @@ async def test_a_canary_is_no_traffic() -> None:
 
 async def test_none_is_asked_when_the_money_is_gone() -> None:
     """As with second judgements."""
-    bench = CanaryBench(Erring(0.0, seed=1), every=1, money=False)
+    budget = Budget(1.0, UTC)
+    budget.spend(NOON, 1.0)
+    spent = AsideBudget(budget, lambda: NOON)
+    bench = CanaryBench(Erring(0.0, seed=1), every=1, budget=spent)
     await bench.score(5)
     assert bench.second.asked == 0
     assert bench.canaries("over_budget") == 5
@@ -146,10 +152,13 @@ async def test_none_is_asked_when_the_money_is_gone() -> None:
 
 def test_what_canaries_cost_comes_from_the_same_money() -> None:
     """And stands apart from what the traffic has cost."""
-    registry, spent = CollectorRegistry(), list[float]()
-    observe = CountedAside(CanaryTelemetry(registry), spent.append)
+    registry, budget = CollectorRegistry(), Budget(1.0, UTC)
+    aside = AsideBudget(budget, lambda: NOON)
+    observe = CountedAside(CanaryTelemetry(registry), aside)
     observe.call_finished("verify_claims", 1.0, Usage(calls=1, prompt_tokens=700, usd=0.25), None)
-    assert spent == [0.25]
+    assert (budget.spent(NOON), aside.has_money()) == (0.25, True)
+    aside.spend(0.75)
+    assert not aside.has_money()
     assert registry.get_sample_value("rag_monitor_judge_canary_usd_total") == 0.25
     tokens = registry.get_sample_value("rag_monitor_judge_canary_tokens_total", {"kind": "prompt"})
     assert tokens == 700

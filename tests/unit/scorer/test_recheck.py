@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC
 from random import Random
 
 import pytest
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.ceiling import Ceiling
+from monitor.judge.limits.budget import AsideBudget, Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.observers import CountedRecheck
 from monitor.judge.pipeline.asking import Asker
@@ -30,7 +32,7 @@ from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 from tests.servers.judge_labels import Labels
 from tests.stages.process import until
-from tests.stages.rechecks import Waiting
+from tests.stages.rechecks import NOON, UNLIMITED, Waiting
 from tests.stages.truthful import IDENTITY, Large, Truthful, judged, large
 
 #: What is always asked about.
@@ -58,7 +60,7 @@ class Second:
     def __init__(
         self, model: Truthful, telemetry: RecheckTelemetry, ceiling: Ceiling | None = None
     ) -> None:
-        asker = Asker(model, load_prompts(), CountedRecheck(telemetry))
+        asker = Asker(model, load_prompts(), CountedRecheck(telemetry, UNLIMITED))
         self.pipeline = Pipeline(
             asker,
             Extractor(asker),
@@ -91,14 +93,14 @@ class Stage:
         second: Callable[[RecheckTelemetry], SecondJudge] | None = None,
         share: float = 1.0,
         limits: Limits | None = None,
-        affords: Callable[[], bool] = lambda: True,
+        budget: AsideBudget = UNLIMITED,
     ) -> None:
         self.registry = CollectorRegistry()
         telemetry = RecheckTelemetry(self.registry)
         made = judge or (second(telemetry) if second else Waiting())
         aggregator = AgreementTracker(telemetry, latest=3, judges=2)
         places = limits or Limits(8, 60.0)
-        self.rechecks = Rechecks(share, made, places, aggregator, telemetry, affords)
+        self.rechecks = Rechecks(share, made, places, aggregator, telemetry, budget)
 
     def sample(self, name: str, **labels: str) -> float | None:
         return self.registry.get_sample_value(f"rag_monitor_judge_{name}", labels)
@@ -257,12 +259,12 @@ async def test_one_at_a_time_and_a_bounded_number_waits() -> None:
 async def test_none_begins_when_the_money_is_gone() -> None:
     """Not even those that wait already."""
     (case,) = cases(1)
-    first, money = await judged(Truthful(case.labels), case.interaction), [True]
-    stage = Stage(judge := Waiting(), affords=lambda: money[0])
+    first, money = await judged(Truthful(case.labels), case.interaction), Budget(5.0, UTC)
+    stage = Stage(judge := Waiting(), budget=AsideBudget(money, lambda: NOON))
     for _ in range(3):
         stage.rechecks.offer(case.interaction, first)
     await until(lambda: judge.asked == 1, "the first one", every_s=0.002)
-    money[0] = False
+    money.spend(NOON, 5.0)
     judge.go.set()
     await stage.until("over_budget", 2)
     assert judge.asked == 1
