@@ -5,9 +5,9 @@ evidence R_L by 1 + min(L, 0.95/reach)·d, which is an e-value while the mean of
 is at most the baseline, and starts anew from 1 in every step. The mean over bets crosses A at most
 once in A slots on average, whatever the distribution of the scores.
 
-An alarm is open from R ≥ A until R < A/10, or until nothing is heard for long
-(``monitor.stats.silence``). With its end all evidence begins anew (renewal), so that each opening
-takes A slots on average, and not only the first one.
+An alarm is open from R ≥ A until R is far below it (``closing``), or until nothing is heard for
+long (``monitor.stats.silence``). With its end all evidence begins anew (renewal), so that each
+opening takes A slots on average, and not only the first one.
 
 Larger x means worse throughout.
 """
@@ -27,10 +27,50 @@ _DIRECTED_REACH: Final = 0.25
 """By how much u·f may lower d below −b̄; the sampling keeps u·f ≤ 1/4."""
 MOST_WEIGHT: Final = 5.0
 """Of a pick, u: the sampling keeps to it."""
-CEILING: Final = 30.0
-"""Evidence is scaled down at this multiple of the threshold, so that an alarm can clear."""
-CLOSING: Final = 0.1
-"""An alarm ends below this share of the threshold: near the threshold evidence goes to and fro."""
+_CLOSING: Final = 1 / 30
+_CLOSING_OF_SMALL: Final = 1 / 10
+_OF_NOTHING: Final = 200.0
+"""Evidence seldom stays above it while all is well: no alarm may wait for less."""
+_FALL: Final = 1_200.0
+"""From the ceiling to an alarm's end, so that it ends as seldom in vain at every threshold."""
+
+
+def closing(threshold: float) -> float:
+    """R below which an alarm ends: A/30, for near the threshold evidence goes to and fro.
+
+    Where that is less than what nothing brings, up to A/10.
+
+    >>> closing(30_000.0), closing(3_000.0), closing(1_000.0)
+    (1000.0, 200.0, 100.0)
+    """
+    return max(threshold * _CLOSING, min(threshold * _CLOSING_OF_SMALL, _OF_NOTHING))
+
+
+def threshold_closing_at(evidence: float) -> float:
+    """The greatest threshold at which an alarm would go on with so much evidence.
+
+    >>> threshold_closing_at(1_000.0), threshold_closing_at(100.0)
+    (30000.0, 1000.0)
+    """
+    return evidence / (_CLOSING_OF_SMALL if evidence < _OF_NOTHING else _CLOSING)
+
+
+def ceiling(threshold: float) -> float:
+    """R at which evidence is scaled down, so that an alarm can clear: 40·A to 120·A.
+
+    >>> round(ceiling(30_000.0)), round(ceiling(1_000.0))
+    (1200000, 120000)
+    """
+    return _FALL * closing(threshold)
+
+
+def threshold_scaled_at(evidence: float) -> float:
+    """The least threshold at which so much evidence would not be scaled down.
+
+    >>> round(threshold_scaled_at(1_200_000.0)), round(threshold_scaled_at(120_000.0))
+    (30000, 1000)
+    """
+    return threshold_closing_at(evidence / _FALL)
 
 
 class DriftEvidence(NamedTuple):
@@ -169,11 +209,11 @@ def after(
         (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
     )  # fmt: skip
     reached = _combined(grown)
-    if not (reached >= threshold or (evidence.is_open and reached >= CLOSING * threshold)):
+    if not (reached >= threshold or (evidence.is_open and reached >= closing(threshold))):
         return DriftEvidence(_NOTHING if evidence.is_open else grown, False, reached)
-    ceiling = CEILING * threshold
-    if reached > ceiling:
-        shrink = ceiling / reached
+    most_evidence = ceiling(threshold)
+    if reached > most_evidence:
+        shrink = most_evidence / reached
         r, s, t, u, v = grown
         grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
     return DriftEvidence(grown, True, reached)

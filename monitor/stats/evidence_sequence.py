@@ -11,7 +11,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from monitor.stats.drift import CEILING, CLOSING, NO_EVIDENCE, Deviation, DriftEvidence, after
+from monitor.stats.drift import (
+    NO_EVIDENCE,
+    Deviation,
+    DriftEvidence,
+    after,
+    ceiling,
+    threshold_closing_at,
+    threshold_scaled_at,
+)
 from monitor.stats.recent_mix import Parts, RecentMix
 from monitor.stats.silence import ends_alarms
 
@@ -219,8 +227,9 @@ class _Remembered(NamedTuple):
 class _Run:
     """One recursion: where it stands, and how it stood when each ten minutes began.
 
-    What is asked of R is whether it is at least A, A/10 and 30·A. So the steps are the same at any
-    threshold of a range that the answers so far leave open, and only others go back.
+    What is asked of R is whether it is at least A, ``closing`` and ``ceiling`` of A. So the steps
+    are the same at any threshold of a range that the answers so far leave open, and only others
+    go back.
     """
 
     def __init__(self, threshold: float, dependence: float, mix: RecentMix | None) -> None:
@@ -258,13 +267,14 @@ class _Run:
 
     def _narrow(self, reached: float, *, was_open: bool) -> None:
         """Which thresholds would have opened, kept or closed an alarm with R as this one did."""
-        bound = reached / CLOSING if was_open else reached
+        bound = threshold_closing_at(reached) if was_open else reached
         if not self.evidence.is_open:
             self._low = max(self._low, bound * (1.0 + _ROUNDING))
             return
         self._high = min(self._high, bound * (1.0 - _ROUNDING) if was_open else bound)
-        scaled = reached > CEILING * self._threshold
-        self._low = math.inf if scaled else max(self._low, reached / CEILING * (1.0 + _ROUNDING))
+        scaled = reached > ceiling(self._threshold)
+        least = threshold_scaled_at(reached) * (1.0 + _ROUNDING)
+        self._low = math.inf if scaled else max(self._low, least)
 
     def forget_from(self, place: PickPlace) -> None:
         """Back to the beginning of the place's ten minutes, if that far has been gone already."""

@@ -17,7 +17,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Final
 
-from monitor.stats.drift import BETS, CEILING, NO_EVIDENCE, Deviation, after
+from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, ceiling
 
 _BETS: Final = range(len(BETS))
 #: Slots in a row that a change would not begin with.
@@ -66,7 +66,7 @@ def recovery(deviations: Iterable[Deviation], threshold: float, dependence: floa
     evidence, highest, before = NO_EVIDENCE, 0.0, 0
     for number, deviation in enumerate(deviations, 1):
         evidence = after(evidence, deviation, threshold, dependence)
-        if (reached := min(evidence.reached, CEILING * threshold)) >= highest:
+        if (reached := min(evidence.reached, ceiling(threshold))) >= highest:
             highest, before = reached, number
     return before
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Literal
 
 from monitor.exporter.alarms.explanation import (
     NO_ROLLOUTS,
@@ -24,10 +24,8 @@ from monitor.exporter.alarms.explanation import (
 )
 from monitor.exporter.scores.detectors import DetectorHistory, DriftKey, DriftState
 from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
-from monitor.stats.drift import CLOSING
+from monitor.stats.drift import closing
 
-#: In log10, as evidence and thresholds are.
-_CLOSING: Final = math.log10(CLOSING)
 #: ``DriftDetectors.later``.
 Later = Callable[[DriftKey, float, float], int]
 #: ``Releases.of``.
@@ -124,7 +122,7 @@ def _closing(
         because = "new_baseline"
     elif state is None or not state.is_fed or state.is_stale or _fell_silent(record, history):
         because = "not_watched"
-    elif state.evidence is not None and state.evidence >= record.threshold + _CLOSING:
+    elif state.evidence is not None and _would_go_on(state.evidence, record.threshold):
         because = "threshold_raised"
     last = history.counted[-1].event_time if history and history.counted else None
     closed = record.model_copy(
@@ -140,6 +138,11 @@ def _closing(
         }
     )
     return answered(closed)
+
+
+def _would_go_on(evidence: float, threshold: float) -> bool:
+    """Both in log10."""
+    return evidence >= math.log10(closing(10.0**threshold))
 
 
 def _fell_silent(record: AlarmRecord, history: DetectorHistory | None) -> bool:

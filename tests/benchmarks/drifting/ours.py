@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.stats.drift import BETS, CEILING, CLOSING, NO_EVIDENCE, after, uniform
+from monitor.stats.drift import BETS, NO_EVIDENCE, after, ceiling, closing, uniform
 
 Array = NDArray[np.float64]
 
@@ -29,10 +29,10 @@ class Detectors:
             bet = np.minimum(self._bets, 0.95 / reach)
         self._evidence = (1.0 + self._evidence) * (1.0 + bet * by)
         total: Array = self._evidence.mean(axis=0)
-        ceiling = CEILING * self.threshold
-        was_open, closing = self.is_open, CLOSING * self.threshold
-        self.is_open = (total >= self.threshold) | (was_open & (total >= closing))
-        self._evidence *= np.minimum(1.0, ceiling / np.maximum(total, ceiling))
+        most, was_open = ceiling(self.threshold), self.is_open
+        goes_on = was_open & (total >= closing(self.threshold))
+        self.is_open = (total >= self.threshold) | goes_on
+        self._evidence *= np.minimum(1.0, most / np.maximum(total, most))
         self._evidence[:, was_open & ~self.is_open] = 0.0
         found: Array = self._evidence.mean(axis=0)
         return found

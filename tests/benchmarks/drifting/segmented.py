@@ -31,11 +31,18 @@ NORMAL: Final = Phase()
 
 
 class World:
-    """Many runs of one monitor each."""
+    """Many runs of one monitor each; ``tolerate`` is a share of the mean."""
 
-    def __init__(self, rng: np.random.Generator, runs: int, learn: int, threshold: float) -> None:
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        runs: int,
+        learn: int,
+        threshold: float,
+        tolerate: float = 0.0,
+    ) -> None:
         self._rng = rng
-        self._baselines = _learn(rng, runs, learn)
+        self._baselines = _learn(rng, runs, learn, tolerate)
         self._detectors = Detectors(runs, threshold)
         self.runs = runs
 
@@ -67,7 +74,7 @@ def draw(rng: np.random.Generator, runs: int, phase: Phase) -> tuple[NDArray[np.
     return segment, x
 
 
-def _learn(rng: np.random.Generator, runs: int, learn: int) -> Array:
+def _learn(rng: np.random.Generator, runs: int, learn: int, tolerate: float) -> Array:
     """b per segment and run: the formulas of ``monitor/stats/baseline.py``, over arrays."""
     count, total = np.zeros((3, runs)), np.zeros((3, runs))
     squares = np.zeros(runs)
@@ -80,4 +87,5 @@ def _learn(rng: np.random.Generator, runs: int, learn: int) -> Array:
     mean = total.sum(axis=0) / learn
     se: Array = np.sqrt(squares - learn * mean**2 + 1) / learn
     drawn: Array = (total + PRIOR_WEIGHT * mean) / (count + PRIOR_WEIGHT)
-    return drawn + STANDARD_ERRORS * se
+    margin: Array = STANDARD_ERRORS * se + tolerate * mean
+    return drawn + margin
