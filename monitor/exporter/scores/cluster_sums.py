@@ -39,15 +39,15 @@ class _HourOfMetric:
         self._w2gh += sign * sums.w2gh
         self._w2h2 += sign * sums.w2h2
         if cluster == NO_CLUSTER:
-            self.alone += sign
+            self.alone += sign * sums.scored
             self._square((sums.wg, sums.wh), sign)
             return
         before = self.clusters.get(cluster, _NONE)
         now = before[0] + sign * sums.wg, before[1] + sign * sums.wh
         self._square(before, -1)
         self._square(now, +1)
-        if now == _NONE:
-            del self.clusters[cluster]
+        if now == _NONE:  # nothing of it has a value, perhaps nothing ever had
+            self.clusters.pop(cluster, None)
         else:
             self.clusters[cluster] = now
 

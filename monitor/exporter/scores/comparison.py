@@ -12,6 +12,8 @@ from monitor.stats.recent_mix import Parts, recent_mix
 
 #: Scores are shares of a few claims: slots that are alike are held as one object.
 _MOST_ALIKE: Final = 16_384
+#: The worst value of any metric, larger meaning worse.
+_WORST: Final = 1.0
 
 
 class BaselineComparison:
@@ -30,6 +32,8 @@ class BaselineComparison:
     def compared(self, event_time: float, slot: Observation, value: float | None) -> ComparedSlot:
         """A slot with its value, larger meaning worse."""
         own = self.baseline.of(slot.segment, self._tolerance, event_time)
+        if own >= _WORST:  # nothing can be worse: to be always the worst is no evidence
+            value = None
         if not slot.is_plain:
             return ComparedSlot(self._deviation(event_time, slot, value, own), self._parts(slot))
         key = value, own, slot.segment

@@ -9,7 +9,7 @@ import pytest
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimate
 from monitor.exporter.scores.cluster_sums import ClusterSums
 from monitor.exporter.scores.observation import NO_CLUSTER, Observation, candidate_of
-from monitor.records import ScoreRecord
+from monitor.records import Outcome, ScoreRecord, UnscoredMark
 from tests.stages.score_records import START, record
 
 HOUR_S = 3_600.0
@@ -100,3 +100,28 @@ def test_the_same_in_any_order_and_after_some_have_gone() -> None:
     for at, slot in slots[:250]:
         mixed.add(at, slot, -1)
     assert mixed.dependence("faithfulness") == ordered.dependence("faithfulness") > 1.0
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNSCORABLE, Outcome.JUDGE_FAILED, Outcome.SCORED])
+def test_answers_without_a_value_come_and_go(outcome: Outcome) -> None:
+    """Also the first of a session; they belong to no cluster, and are none of their own."""
+    given = sessions(4)
+    scored = [
+        (r.event_time.timestamp(), kept(r, n // 7 or NO_CLUSTER)) for n, r in enumerate(given)
+    ]
+    nothing = {"scores": {"faithfulness": UnscoredMark(unscored="NO_CLAIMS")}, "outcome": outcome}
+    unscored = [
+        (r.event_time.timestamp(), kept(r.model_copy(update=nothing), cluster))
+        for r in given[::3]
+        for cluster in (NO_CLUSTER, 7_000)
+    ]
+    alone, beside = ClusterSums(86_400), ClusterSums(86_400)
+    for at, slot in unscored:
+        beside.add(at, slot, +1)
+    for at, slot in scored:
+        alone.add(at, slot, +1)
+        beside.add(at, slot, +1)
+    assert beside.dependence("faithfulness") == alone.dependence("faithfulness") > 1.0
+    for at, slot in unscored:
+        beside.add(at, slot, -1)
+    assert beside.dependence("faithfulness") == alone.dependence("faithfulness")

@@ -245,3 +245,16 @@ def test_periods_of_several_hours_are_dropped_at_their_end() -> None:
     assert list(drift.states(START + 24_000.0)) == []
     drift.set_normal("bot", FIRST.label, NORMAL)
     assert list(followed.states(START + 24_000.0)) == list(drift.states(START + 24_000.0))
+
+
+def test_what_was_always_the_worst_opens_nothing() -> None:
+    """No score can be worse than such a baseline: as many of them as there are, nothing is said."""
+    always = Normal({name: Baseline(1.0, 0.0, {"acme": 0.95}) for name in METRICS})
+    scores = {"faithfulness": 0.0, "noise_sensitivity_irrelevant": 1.0}
+    worst = [record(str(n + 1), n / 4, scores=scores) for n in range(800)]
+    drift = drift_aggregator(SETTINGS, always)
+    found = states(worst, 200.0 + SETTINGS.settle_s, drift=drift)
+    assert [state.alarm for state in found] == [False] * len(found) != []
+    fallen = [record(str(n + 1), n / 4, segment="acme", scores=scores) for n in range(800)]
+    drift = drift_aggregator(SETTINGS, always)
+    assert all(state.alarm for state in states(fallen, 202.0, drift=drift))
