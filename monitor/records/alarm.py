@@ -32,14 +32,16 @@ _MOST_HIDDEN: Final = 9.99
 _SAME_TIME_S: Final = 60.0
 
 State = Literal["open", "closed"]
-Cause = Literal["recovered", "not_watched", "new_baseline", "threshold_raised"]
+Cause = Literal["recovered", "not_watched", "new_baseline", "threshold_raised", "evidence_expired"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+BetsEvidence = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 _CLOSED: Final[dict[Cause, str]] = {
     "recovered": "recovered",
     "not_watched": "no longer watched",
     "new_baseline": "held against another baseline",
     "threshold_raised": "no longer evidence enough for a threshold that rose",
+    "evidence_expired": "nobody knows whether it is over: its evidence had become too old",
 }
 
 
@@ -181,6 +183,17 @@ class ReleaseNearby(Frozen):
                 return f"{before} → {value}"
 
 
+class CarriedEvidence(Frozen):
+    """What evidence that counts from the start ``at`` of a period begins with: R for each bet.
+
+    As it stood there; so an alarm that is open at the end of a period goes on in the next one.
+    """
+
+    at: Moment
+    bets: Annotated[tuple[BetsEvidence, ...], Field(min_length=5, max_length=5)]
+    is_open: bool
+
+
 class AlarmRecord(Keyed):
     """What is known of one alarm, written when it opens and once more when it closes.
 
@@ -192,7 +205,8 @@ class AlarmRecord(Keyed):
     An alarm comes where it looks worst, so ``change.value`` is drawn towards the baseline. Once as
     many slots again have been judged, the record is written again with ``settled``. One that
     recovers says in ``recovered`` where the mean is, from the slots since the recovery began.
-    ``releases`` are those within an hour before ``since``, the latest first.
+    ``releases`` are those within an hour before ``since``, the latest first. While it is open it is
+    written again as each period begins, with what evidence is ``carried`` over.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -222,6 +236,9 @@ class AlarmRecord(Keyed):
         (), max_length=MOST_RELEASES, exclude_if=lambda releases: not releases
     )
     worst: tuple[WorstInteraction, ...] = Field((), max_length=MOST_WORST)
+    carried: tuple[CarriedEvidence, ...] = Field(
+        (), max_length=2, exclude_if=lambda carried: not carried
+    )
 
     @property
     def key(self) -> str:

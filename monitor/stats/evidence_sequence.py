@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from monitor.stats.drift import (
@@ -59,6 +59,7 @@ class EvidenceSequence:
         self._places: list[PickPlace] = []
         self._held: list[ComparedSlot] = []
         self._runs: dict[float, _Run] = {}
+        self._carried: Mapping[float, DriftEvidence] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -82,8 +83,34 @@ class EvidenceSequence:
         del self._places[index], self._held[index]
         self._forget_from(place)
 
+    def carry(self, carried: Mapping[float, DriftEvidence]) -> None:
+        """Recursions from these starts begin with this evidence; all others begin with none.
+
+        >>> sequence = EvidenceSequence()
+        >>> sequence.put((60.0, "a"), ComparedSlot(Deviation(0.5, 0.25)))
+        >>> sequence.carry({0.0: DriftEvidence((1.0,) * 5, True, 1.0)})
+        >>> sequence.evidence(0.0, 60.0, 1.0).bets[3], sequence.evidence(60.0, 60.0, 1.0).bets[3]
+        (4.0, 2.0)
+        """
+        before = self._carried
+        if carried != before:
+            for start in {*before, *carried}:
+                if before.get(start) != carried.get(start):
+                    self._runs.pop(start, None)
+            self._carried = dict(carried)
+
+    def stood(self, start: float, at: float) -> DriftEvidence:
+        """The evidence since ``start`` before the slots from ``at`` on, a multiple of 600 s.
+
+        As far as it was asked for: ``evidence`` comes first.
+        """
+        run = self._runs.get(start)
+        return self._carried.get(start, NO_EVIDENCE) if run is None else run.stood(_span(at))
+
     def evidence(self, start: float, end: float, threshold: float) -> DriftEvidence | None:
         """Over the slots with start ≤ event time ≤ end, beginning with none; None without a slot.
+
+        Or with what was carried to the start.
 
         ``threshold`` is A. Starts that are not asked for again should be dropped by ``keep``.
         """
@@ -108,7 +135,8 @@ class EvidenceSequence:
         run = self._runs.get(start)
         if run is None:
             mix = None if self._mix is None else self._mix.copy()
-            run = self._runs[start] = _Run(threshold, self._dependence, mix)
+            begin = self._carried.get(start, NO_EVIDENCE)
+            run = self._runs[start] = _Run(threshold, self._dependence, mix, begin)
         run.hold_for(threshold)
         first = bisect_left(self._places, (start, ""))
         beyond = bisect_right(self._places, (end, _LAST))
@@ -232,9 +260,11 @@ class _Run:
     go back.
     """
 
-    def __init__(self, threshold: float, dependence: float, mix: RecentMix | None) -> None:
+    def __init__(
+        self, threshold: float, dependence: float, mix: RecentMix | None, begin: DriftEvidence
+    ) -> None:
         self._threshold, self._dependence = threshold, dependence
-        self.evidence = NO_EVIDENCE
+        self.evidence = begin
         self.place: PickPlace = (-math.inf, "")
         self._mix = mix
         self._low, self._high = -math.inf, math.inf
@@ -275,6 +305,11 @@ class _Run:
         scaled = reached > ceiling(self._threshold)
         least = threshold_scaled_at(reached) * (1.0 + _ROUNDING)
         self._low = math.inf if scaled else max(self._low, least)
+
+    def stood(self, span: int) -> DriftEvidence:
+        """How it stood before the first slot of these ten minutes, or of later ones."""
+        index = bisect_left(self._spans, span)
+        return self._stood[index].evidence if index < len(self._spans) else self.evidence
 
     def forget_from(self, place: PickPlace) -> None:
         """Back to the beginning of the place's ten minutes, if that far has been gone already."""

@@ -17,9 +17,19 @@ from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.publisher import Outbox
 from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.explanation import NO_ROLLOUTS, Rollouts
-from monitor.exporter.alarms.transitions import ReleasesOf, due, transitions
+from monitor.exporter.alarms.transitions import (
+    ReleasesOf,
+    carries_nothing,
+    carry_over,
+    due,
+    transitions,
+)
 from monitor.exporter.alarms.worst import with_claims
-from monitor.exporter.scores.detectors import DetectorHistory, DriftDetectors, DriftState
+from monitor.exporter.scores.detectors import (
+    DetectorHistory,
+    DriftDetectors,
+    DriftState,
+)
 from monitor.exporter.scores.observation import place_of
 from monitor.kafka.record import KafkaRecord
 from monitor.records import ScoreRecord
@@ -88,6 +98,10 @@ class AlarmPublisher:
         if (skipped := self._latest.apply(record.key, record.value)) is not None:
             return skipped
         found = self.alarms.get(key)
+        if found is not None:
+            carry_over(found, self._drift)
+        elif before is not None:
+            carries_nothing(before, self._drift)
         is_ours = (WRITER, self._writer) in record.headers
         if found is not None and is_ours and _is_news(before, found):
             tell(found)
@@ -128,7 +142,7 @@ class AlarmPublisher:
         rollouts = NO_ROLLOUTS if state is None else self._rollouts(state.key.application)
         become = asyncio.to_thread(self._become, key, record, state, snapshot, rollouts, now)
         for found, history in await become:
-            is_new = found.state == "open" and found.settled is None
+            is_new = found.state == "open" and (record is None or record.state == "closed")
             whole = await self._with_claims(found, history) if is_new else found
             if self.alarms.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)

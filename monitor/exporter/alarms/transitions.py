@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, cast
 
 from monitor.exporter.alarms.explanation import (
     NO_ROLLOUTS,
@@ -22,9 +22,22 @@ from monitor.exporter.alarms.explanation import (
     span_of,
     story,
 )
-from monitor.exporter.scores.detectors import DetectorHistory, DriftKey, DriftState
-from monitor.records.alarm import AlarmRecord, Cause, State, alarm_key, answered
-from monitor.stats.drift import closing
+from monitor.exporter.scores.detectors import (
+    CarriedStart,
+    DetectorHistory,
+    DriftDetectors,
+    DriftKey,
+    DriftState,
+)
+from monitor.records.alarm import (
+    AlarmRecord,
+    CarriedEvidence,
+    Cause,
+    State,
+    alarm_key,
+    answered,
+)
+from monitor.stats.drift import BetEvidence, DriftEvidence, after, closing
 
 #: ``DriftDetectors.later``.
 Later = Callable[[DriftKey, float, float], int]
@@ -56,6 +69,8 @@ def transitions(
         becomes = due(record, state, later, now)
         if becomes == "closed" and record is not None:
             found.append(_closing(record, state, histories, now))
+        elif becomes == "carried" and record is not None and state is not None:
+            found.append(_carrying(record, state))
         elif becomes == "settled" and record is not None and state is not None:
             found.append(_settling(record, histories(state.key, now)))
         elif becomes == "open" and state is not None:
@@ -67,7 +82,7 @@ def transitions(
 
 def due(
     record: AlarmRecord | None, state: DriftState | None, later: Later, now: float
-) -> State | Literal["settled"] | None:
+) -> State | Literal["carried", "settled"] | None:
     """What an alarm may become now, as far as that shows without its history; None: it stays.
 
     Cheap, and asked at every look; a history is a day of slots.
@@ -77,6 +92,8 @@ def due(
         return "open" if is_open else None
     if state is None or not is_open:
         return "closed"
+    if state.carried[-1:] and state.carried[-1].at > _carried_until(record):
+        return "carried"
     until = record.evidence_until
     if record.settled is not None or until is None:
         return None
@@ -91,6 +108,37 @@ def was_open(last: Mapping[str, AlarmRecord], key: DriftKey, since: float) -> bo
         return False
     closed_at = record.closed_at
     return record.state == "open" or (closed_at is not None and closed_at.timestamp() > since)
+
+
+def carry_over(record: AlarmRecord, drift: DriftDetectors) -> None:
+    """Let evidence begin with what the latest record of its key says."""
+    found = []
+    for one in record.carried:
+        bets = cast("BetEvidence", one.bets)
+        evidence = DriftEvidence(bets, one.is_open, reached=0.0)
+        found.append(CarriedStart(one.at.timestamp(), evidence._replace(reached=evidence.combined)))
+    drift.carry(DriftKey(record.metric, record.application, record.judge), record.baseline, found)
+
+
+def carries_nothing(record: AlarmRecord, drift: DriftDetectors) -> None:
+    """A record is gone: its evidence begins with none."""
+    carry_over(record.model_copy(update={"carried": ()}), drift)
+
+
+def _carried_until(record: AlarmRecord) -> float:
+    return max((one.at.timestamp() for one in record.carried), default=-math.inf)
+
+
+def _carrying(record: AlarmRecord, state: DriftState) -> AlarmRecord:
+    kept = tuple(
+        CarriedEvidence(
+            at=datetime.fromtimestamp(one.at, UTC),
+            bets=one.evidence.bets,
+            is_open=one.evidence.is_open,
+        )
+        for one in state.carried
+    )
+    return record.model_copy(update={"carried": kept})
 
 
 def _settling(record: AlarmRecord, history: DetectorHistory | None) -> AlarmRecord | None:
@@ -110,7 +158,7 @@ def _opening(
     excerpt = history and story(history, 10.0**state.threshold, span_of(record))
     if history is None or excerpt is None:
         return None
-    return explained(state, excerpt, history, now, segment_by, rollouts)
+    return _carrying(explained(state, excerpt, history, now, segment_by, rollouts), state)
 
 
 def _closing(
@@ -122,6 +170,8 @@ def _closing(
         because = "new_baseline"
     elif state is None or not state.is_fed or state.is_stale or _fell_silent(record, history):
         because = "not_watched"
+    elif history is not None and not _has_been_open(record, history):
+        because = "evidence_expired"
     elif state.evidence is not None and _would_go_on(state.evidence, record.threshold):
         because = "threshold_raised"
     last = history.counted[-1].event_time if history and history.counted else None
@@ -143,6 +193,17 @@ def _closing(
 def _would_go_on(evidence: float, threshold: float) -> bool:
     """Both in log10."""
     return evidence >= math.log10(closing(10.0**threshold))
+
+
+def _has_been_open(record: AlarmRecord, history: DetectorHistory) -> bool:
+    """Whether the evidence that counts was enough for the alarm: else nothing has ended it."""
+    evidence, threshold = history.carried, 10.0**record.threshold
+    for one in history.counted:
+        if evidence.is_open:
+            return True
+        if one.event_time >= history.start:
+            evidence = after(evidence, one.deviation, threshold, history.baseline.dependence)
+    return evidence.is_open
 
 
 def _fell_silent(record: AlarmRecord, history: DetectorHistory | None) -> bool:

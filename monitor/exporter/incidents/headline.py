@@ -21,6 +21,7 @@ _ENDED: Final = {
     "recovered": "back to normal",
     "new_baseline": "another baseline holds",
     "threshold_raised": "its threshold was raised",
+    "evidence_expired": "its evidence became too old",
     "not_watched": "nothing was scored any more",
 }
 _SEGMENT_CHARACTERS: Final = 40

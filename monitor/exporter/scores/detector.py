@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.comparison import BaselineComparison
@@ -116,17 +117,26 @@ class Detector:
             self._next.drop_before(event_time)
 
     def evidence(
-        self, starts: tuple[float, float], end: float, threshold: float
+        self,
+        starts: tuple[float, float],
+        end: float,
+        threshold: float,
+        carried: Mapping[float, DriftEvidence] = MappingProxyType({}),
     ) -> DriftEvidence | None:
         """That of the slots from the first start to ``end``; None without a slot.
 
-        The second start is kept going, a little at a time: with the next period it becomes the
-        first.
+        ``carried`` is what evidence from a start begins with, where it is not with none. The second
+        start is kept going, a little at a time: with the next period it becomes the first.
         """
+        self._sequence.carry(carried)
         self._sequence.prepare(starts[1], end, threshold, _STEPS_AHEAD)
         found = self._sequence.evidence(starts[0], end, threshold)
         self._sequence.keep(set(starts))
         return found
+
+    def stood(self, start: float, at: float) -> DriftEvidence:
+        """The evidence since ``start`` before the slots from ``at`` on, as last asked for."""
+        return self._sequence.stood(start, at)
 
     def feeding(self, start: float, end: float) -> Feeding | None:
         """What it was fed last, from ``start`` to ``end``; None without a slot there."""

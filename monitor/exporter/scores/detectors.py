@@ -7,7 +7,7 @@ the clock: not of order, duplicates or restarts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -18,11 +18,14 @@ from monitor.exporter.scores.rebuilding import Entry
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.candidates import Candidate
+from monitor.stats.drift import NO_EVIDENCE, DriftEvidence
 from monitor.stats.evidence_sequence import EvidenceSequence, PickPlace
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import SlotsPerWeek, threshold
 
 ALWAYS: Final = -math.inf
+#: Evidence by the event time (epoch seconds) of the start that it was carried to.
+_Carried = Mapping[float, DriftEvidence]
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,20 @@ class DriftKey(NamedTuple):
     judge: str
 
 
+class CarriedStart(NamedTuple):
+    """What the evidence from a start (epoch seconds) begins with."""
+
+    at: float
+    evidence: DriftEvidence
+
+
 class DriftState(NamedTuple):
     """What one detector says; log10 of evidence (None before the first slot) and threshold.
 
     ``baseline`` is the application's, in the direction of the metric. ``alarm`` says whether the
     quality is worse than it, ``is_fed`` whether there is a slot that is held against it. Of an
     alarm that ``is_stale`` nothing was heard for long; in the end it is no alarm any more.
+    ``carried`` is what evidence begins with, by event time, so that an alarm outlives a period.
     """
 
     key: DriftKey
@@ -78,17 +89,20 @@ class DriftState(NamedTuple):
     alarm: bool
     is_fed: bool
     is_stale: bool = False
+    carried: tuple[CarriedStart, ...] = ()
 
 
 class DetectorHistory(NamedTuple):
     """The slots of a detector in their order, and the event time from which evidence counts.
 
-    Those before ``start`` are what the baseline was learned from, or older than the evidence.
+    Those before ``start`` are what the baseline was learned from, or older than the evidence, which
+    begins with what was ``carried`` there.
     """
 
     counted: list[Counted]
     start: float
     baseline: Baseline
+    carried: DriftEvidence = NO_EVIDENCE
 
 
 class _Held(NamedTuple):
@@ -112,6 +126,7 @@ class DriftDetectors:
         self._fixed = fixed
         self._detectors: dict[DriftKey, Detector] = {}
         self._normal: dict[tuple[str, str], Normal] = {}
+        self._carried: dict[DriftKey, tuple[float, _Carried]] = {}
         self._paces = self._no_paces()
         self._floor = ALWAYS
 
@@ -218,6 +233,27 @@ class DriftDetectors:
             while made.followed(*self._until(held, now())):
                 yield
 
+    def carry(self, key: DriftKey, shown: float, carried: Iterable[CarriedStart]) -> None:
+        """What evidence begins with, held against the baseline that is ``shown`` so.
+
+        The latest alarm's record says it: a start that moves would end an alarm that goes on.
+        """
+        self._carried[key] = shown, dict(carried)
+
+    def _carried_of(self, key: DriftKey, shown: float) -> _Carried:
+        against, carried = self._carried.get(key, (shown, {}))
+        return carried if against == shown else {}
+
+    def _to_carry(
+        self, detector: Detector, starts: tuple[float, float], end: float, in_force: _Carried
+    ) -> tuple[CarriedStart, ...]:
+        """What is carried to the present start, and what is to be to the next one."""
+        start, following = starts
+        found = [CarriedStart(start, in_force[start])] if start in in_force else []
+        if start < following <= end:
+            found.append(CarriedStart(following, detector.stood(start, following)))
+        return tuple(one for one in found if one.evidence.combined)
+
     def abandon(self, application: str, judge: str) -> None:
         """Nothing of what was prepared is wanted any more."""
         for _, detector in self._of((application, judge)):
@@ -264,21 +300,24 @@ class DriftDetectors:
             held = self._held(key)
             if held is not None:
                 starts = self._starts(held.effective_from, now)
-                found = detector.evidence(starts, now - self.settings.settle_s, a)
-                shown = as_worse(
-                    held.baseline.overall(self.settings.tolerance),
-                    CATALOGUE[key.metric].higher_is_better,
-                )
+                shown, end = self._shown(key, held), now - self.settings.settle_s
+                carried = self._carried_of(key, shown)
+                found = detector.evidence(starts, end, a, carried)
                 combined = 0.0 if found is None else found.combined
                 evidence = math.log10(combined) if combined else None
                 is_open = found is not None and found.is_open
-                end = now - self.settings.settle_s
                 feeding = detector.feeding(starts[0], end) if is_open else None
                 is_stale = feeding is not None and feeding.stale_s(now) > 0.0
                 alarm = is_open and not (feeding is not None and feeding.is_over(now))
+                kept = self._to_carry(detector, starts, end, carried) if alarm else ()
                 yield DriftState(
-                    key, shown, evidence, math.log10(a), alarm, found is not None, is_stale
+                    key, shown, evidence, math.log10(a), alarm, found is not None, is_stale, kept
                 )
+
+    def _shown(self, key: DriftKey, held: _Held) -> float:
+        """The baseline in the direction of the metric."""
+        better = CATALOGUE[key.metric].higher_is_better
+        return as_worse(held.baseline.overall(self.settings.tolerance), better)
 
     def hours(self, key: DriftKey, start: float, end: float) -> Iterator[list[Entry]]:
         """The slots of a detector, from one whole hour to another; in the order of the hours.
@@ -304,7 +343,8 @@ class DriftDetectors:
             return lambda: None
         start = self._starts(held.effective_from, now)[0]
         counted = detector.counted(start, now - self.settings.settle_s)
-        return lambda: DetectorHistory(counted(), start, held.baseline)
+        carried = self._carried_of(key, self._shown(key, held)).get(start, NO_EVIDENCE)
+        return lambda: DetectorHistory(counted(), start, held.baseline, carried)
 
     def _starts(self, effective_from: float, now: float) -> tuple[float, float]:
         """Where the evidence of this period and of the next one begins."""

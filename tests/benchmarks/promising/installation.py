@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, Protocol
 from monitor.app.scores import Aggregators, aggregators
 from monitor.config import Settings, load, seconds
 from monitor.exporter.alarms.publisher import every
-from monitor.exporter.alarms.transitions import transitions, was_open
+from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.repeats import Repeats
@@ -177,7 +177,7 @@ class SlotsOnly:
 
 
 class Look(NamedTuple):
-    """What the exporter sees at a moment, and what it writes on the alarms' topic."""
+    """What the exporter sees at a moment, and which alarms it opens or closes."""
 
     now: float
     records: list[AlarmRecord]
@@ -214,8 +214,16 @@ class Exporter:
         drift = self._found.drift
         states = list(drift.states(now))
         written = transitions(self._last, states, drift.history, now, self._segment_by)
+        changed = [one for one in written if self._changes(one)]
         self._last.update((one.key, one) for one in written)
-        return Look(now, written, any(state.alarm for state in states))
+        for one in written:
+            carry_over(one, drift)
+        return Look(now, changed, any(state.alarm for state in states))
+
+    def _changes(self, record: AlarmRecord) -> bool:
+        """Whether it opens or closes: one that goes on in another period is written again."""
+        before = self._last.get(record.key)
+        return before is None or before.state != record.state
 
 
 class Installation:

@@ -149,3 +149,28 @@ def test_a_threshold_that_asks_nothing_else_steps_back_nowhere() -> None:
     assert trail.left(0.0, 999.0) == 0
     trail.prepare(0.0, 999.0, 2e5, 0)
     assert 0 < trail.left(0.0, 999.0) < 500
+
+
+@settings(deadline=None)
+@given(SLOTS, st.randoms(use_true_random=False), THRESHOLDS)
+def test_evidence_that_is_carried_over_goes_on(
+    slots: Slots, rng: random.Random, threshold: float
+) -> None:
+    """A start that moves changes no bit, whenever it is carried and however slots come."""
+    within = [(place, held) for place, held in slots if place[0] < LATER]
+    whole, later = EvidenceSequence(dependence=1.5), EvidenceSequence(dependence=1.5)
+    for place, held in within:
+        whole.put(place, held)
+    before = whole.evidence(0.0, 2_400.0, threshold)
+    stood = whole.stood(0.0, 1_200.0)
+    rng.shuffle(within)
+    for number, (place, held) in enumerate(within):
+        if place[0] >= 1_200.0:
+            later.put(place, held)
+        later.evidence(1_200.0, rng.uniform(0, 2_800), threshold)
+        if number == len(within) // 2:
+            later.carry({1_200.0: stood})
+    found = later.evidence(1_200.0, 2_400.0, threshold)
+    assert found is None or (found.bets, found.is_open) == (
+        before and (before.bets, before.is_open)
+    )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.exporter.alarms.explanation import shrunk
-from monitor.exporter.alarms.transitions import transitions
+from monitor.exporter.alarms.transitions import carry_over, transitions
 from monitor.exporter.alarms.worst import with_claims
 from monitor.exporter.incidents.explained import explained
 from monitor.exporter.incidents.headline import details
@@ -59,6 +59,10 @@ def look(drift: DriftDetectors, last: Last, seconds: float) -> list[AlarmRecord]
     now = START + seconds
     found = transitions(last, drift.states(now), drift.history, now, "tenant")
     last.update({one.key: one for one in found})
+    for one in found:
+        read = read_alarm_record(one.key.encode(), one.to_json())
+        assert read == one
+        carry_over(read, drift)
     return found
 
 
@@ -197,6 +201,57 @@ def test_a_second_incident_is_another_alarm() -> None:
     (again,) = look(drift, last, 752.0)
     assert 590 <= (again.since - at(0)).total_seconds() <= 640
     assert again.change.before > 0.88
+
+
+def level(first: int, count: int) -> list[ScoreRecord]:
+    """As bad as the baseline allows: evidence neither rises nor falls much."""
+    return [scored(i, 0.88 if i % 2 else 0.89) for i in range(first, first + count)]
+
+
+def test_an_alarm_outlives_the_period_that_it_opened_in() -> None:
+    """What it began with is older than the evidence counts: nothing has recovered by that."""
+    last = Last()
+    slots = [*INCIDENT, *level(300, 1_000), *level(4_000, 1_000), *level(8_000, 1_000)]
+    drift = aggregator(slots)
+    (opened,) = look(drift, last, 302.0)
+    assert opened.carried == ()
+    (second,) = look(drift, last, PERIOD + 10.0)
+    assert [one.at for one in second.carried] == [at(PERIOD)]
+    assert look(drift, last, PERIOD + 20.0) == []
+    assert (second.state, second.answer, second.opened_at) == (
+        "open", opened.answer, opened.opened_at,
+    )  # fmt: skip
+    (third,) = look(drift, last, 2 * PERIOD + 10.0)
+    assert [one.at for one in third.carried] == [at(PERIOD), at(2 * PERIOD)]
+    assert look(drift, last, 2 * PERIOD + 2_000.0) == []
+    before = next(drift.states(START + 2 * PERIOD + 2_000.0)).evidence
+    # A restart knows what it reads again: slots of now, and what was carried.
+    fresh = aggregator([one for one in slots if one.event_time >= at(PERIOD)])
+    carry_over(third, fresh)
+    assert look(fresh, dict(last), 2 * PERIOD + 2_000.0) == []
+    assert next(fresh.states(START + 2 * PERIOD + 2_000.0)).evidence == before
+
+
+def test_an_alarm_that_outlived_its_period_recovers_by_its_slots() -> None:
+    """And its record says so, in the same bits for whoever saw all of it."""
+    last = Last()
+    drift = aggregator([*INCIDENT, *level(300, 1_000), *level(4_000, 1_000), *fine(7_300, 300)])
+    for seconds in (302.0, PERIOD + 10.0, 2 * PERIOD + 10.0):
+        look(drift, last, seconds)
+    (closed,) = look(drift, last, 2 * PERIOD + 400.0)
+    assert (closed.state, closed.closed_because) == ("closed", "recovered")
+    assert look(drift, last, 2 * PERIOD + 500.0) == []
+
+
+def test_evidence_that_nobody_carried_over_is_no_recovery() -> None:
+    """Nobody was there for a whole period: the alarm ends, and nothing is said of recovery."""
+    last = Last()
+    look(aggregator(INCIDENT), last, 302.0)
+    late = aggregator([*level(4_000, 1_000), *level(8_000, 1_000)])
+    (closed,) = look(late, last, 2 * PERIOD + 2_000.0)
+    assert (closed.state, closed.closed_because) == ("closed", "evidence_expired")
+    assert closed.recovered is None
+    assert closed.answer.startswith("nobody knows whether it is over: its evidence had become too")
 
 
 def test_a_detector_that_is_gone_closes_its_alarm() -> None:
