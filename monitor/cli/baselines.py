@@ -255,6 +255,8 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
         parts.append(f"LEARNED IN A BAD TIME? An alarm of {other} was open")
     if metric.get("day_spread"):
         parts.append(f"days vary by {metric['day_spread']:.4f}")
+    if metric.get("hour_spread"):
+        parts.append(f"hours vary by {metric['hour_spread']:.4f}")
     if metric.get("hours"):
         parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()

@@ -62,10 +62,11 @@ class MetricBaseline(Frozen):
     later half of them lay above the earlier one, in standard errors and larger meaning worse.
     ``day_spread`` is τ, the standard deviation of the daily means, and ``hours`` what each hour of
     the day (UTC) adds to the mean: 24 numbers, or none where hours are not known. ``days`` is the
-    number of whole days that these two are from, 0 before. ``first_mean`` is what was learned at
-    first, where those days were surely better. ``effective_from`` is there where it is not that of
-    the record. ``learned_in_alarm_of`` is the judge whose alarm of the same metric and application
-    was open then: what was bad may be what is normal here.
+    number of whole days that these two are from, 0 before. Until then ``hour_spread`` is τ_h, how
+    far the hours that it was learned from lie apart, 0 where that may be chance. ``first_mean`` is
+    what was learned at first, where those days were surely better. ``effective_from`` is there
+    where it is not that of the record. ``learned_in_alarm_of`` is the judge whose alarm of the same
+    metric and application was open then: what was bad may be what is normal here.
     """
 
     mean: Score
@@ -76,6 +77,7 @@ class MetricBaseline(Frozen):
     values: int = Field(0, ge=0)
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
+    hour_spread: NotNegative = 0.0
     hours: tuple[HourOffset, ...] = ()
     days: int = Field(0, ge=0)
     first_mean: Score | None = None

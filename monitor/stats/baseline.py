@@ -70,7 +70,8 @@ class Baseline:
     """What is normal. A segment that is not known has the mean of all.
 
     ``se`` is the standard error of the mean, ``day_spread`` τ, how far whole days lie from it.
-    ``hours`` is what each hour of the day (UTC) adds to the mean, 24 numbers or none. ``spreads``
+    ``hours`` is what each hour of the day (UTC) adds to the mean, 24 numbers or none, and
+    ``hour_spread`` τ_h, how far hours lie apart while that is all that is known. ``spreads``
     has the known segments, and "" for all others; none where nothing was learned of them. A
     ``provisional`` one was learned from less than a day. ``dependence`` is V, how many times the
     variance of a sum is what it would be for independent scores. ``values`` is the number of scores
@@ -82,6 +83,7 @@ class Baseline:
     se: float
     segments: Mapping[str, float]
     day_spread: float = 0.0
+    hour_spread: float = 0.0
     hours: tuple[float, ...] = ()
     spreads: Mapping[str, SegmentSpread] = field(default_factory=dict)
     provisional: bool = False
@@ -92,15 +94,19 @@ class Baseline:
     def margin(self, tolerance: Tolerance = NOTHING) -> float:
         """What a segment's usual mean is exceeded by before it counts as worse.
 
-        2·SE + 1.5·τ + what is tolerated; a provisional baseline tolerates a quarter of its mean.
+        max(2·SE, SE + what is tolerated) + 1.5·τ + τ_h: what is tolerated covers one SE of two,
+        for both at once cost a change to ×2 a fifth more scores. A provisional baseline has 2·SE +
+        the larger of what is tolerated and a quarter of the mean.
 
         >>> Baseline(0.5, 0.125, {}).margin(), Baseline(0.5, 0.0, {}, provisional=True).margin()
         (0.25, 0.125)
         """
-        tolerated = tolerance.of(self.mean)
+        errors, tolerated = STANDARD_ERRORS * self.se, tolerance.of(self.mean)
         if self.provisional:
-            tolerated = max(tolerated, PROVISIONAL * self.mean)
-        return STANDARD_ERRORS * self.se + DAY_SPREADS * self.day_spread + tolerated
+            own = errors + max(tolerated, PROVISIONAL * self.mean)
+        else:
+            own = max(errors, self.se + tolerated)
+        return own + DAY_SPREADS * self.day_spread + self.hour_spread
 
     def of(self, segment: str, tolerance: Tolerance = NOTHING, event_time: float = 0.0) -> float:
         """B of a segment at an event time (epoch seconds), at most 1.

@@ -10,10 +10,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from monitor.stats.dependence import is_beyond_chance
+
 #: Days, without a gap or not, that hours and their spread are learned from.
 NEEDED_DAYS: Final = 7
 #: Standard errors by which a later week is better that say that the baseline's time was bad.
 BETTER: Final = 3.0
+#: How many hours, each with so many values, say how far hours lie apart before a week is full.
+NEEDED_HOURS, NEEDED_IN_HOUR = 12, 100
 
 
 class HourSums(NamedTuple):
@@ -48,6 +52,17 @@ class Rhythm(NamedTuple):
     day_spread: float
     hours: tuple[float, ...]
     days: int
+
+
+def hour_sums(values: Iterable[tuple[float, float]]) -> HourSums:
+    """Of weights u and values x, in any order.
+
+    >>> hour_sums([(2.0, 0.5), (1.0, 1.0)])
+    HourSums(n=2, u=3.0, ux=2.0, uu=5.0, uux=3.0, uuxx=2.0)
+    """
+    terms = [(u, u * x, u * u, u * u * x, u * u * x * x) for u, x in values]
+    columns = zip(*terms, strict=True) if terms else iter([()] * 5)
+    return HourSums(len(terms), *map(math.fsum, columns))
 
 
 def summed(parts: Iterable[HourSums]) -> HourSums:
@@ -86,6 +101,28 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
         tuple(_drawn(hour, mean, between) for hour in by_hour),
         len(whole),
     )
+
+
+def hour_spread(hours: Iterable[HourSums], dependence: float) -> float:
+    """τ_h, how far hours of the first day or days lie apart; 0 where chance alone may do that.
+
+    τ_h² = Var(m_h) − V·mean noise of m_h, of hours with at least 100 values, at least twelve. With
+    fewer values the error of the mean itself covers it.
+
+    >>> def of(*means: float) -> list[HourSums]:
+    ...     return [HourSums(100, 100.0, 100 * m, 100.0, 100 * m, 100 * m) for m in means]
+    >>> round(hour_spread(of(*[0.25, 0.75] * 6), 1.0), 2), hour_spread(of(*[0.5] * 12), 1.0)
+    (0.26, 0.0)
+    """
+    seen = [hour for hour in hours if hour.n >= NEEDED_IN_HOUR]
+    if len(seen) < NEEDED_HOURS:
+        return 0.0
+    mean, freedom = summed(seen).mean, len(seen) - 1
+    noise = dependence * math.fsum(hour.noise(mean) for hour in seen) / len(seen)
+    between = math.fsum((hour.mean - mean) ** 2 for hour in seen) / freedom
+    if not noise or not is_beyond_chance(between / noise, freedom):
+        return 0.0
+    return math.sqrt(between - noise)
 
 
 def is_better(later: HourSums, mean: float, se: float) -> bool:

@@ -9,34 +9,49 @@ worst slots: what is then measured since is exaggerated about twice as much (ben
 out: where worse is next to never normal, dozens of them cost the evidence nothing. Evidence that
 was scaled down at the ceiling counts as scaled down, so that a change long over is not taken for
 the start of this one.
+
+A small change is found late, and its start then often far too late. So what was normal is told from
+fewer slots than those before the estimate: of those for whose starts there is little evidence.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, ceiling
 
 _BETS: Final = range(len(BETS))
 #: Slots in a row that a change would not begin with.
 LONG_ROW: Final = 8
+#: Of the evidence, for starts before a slot: of those before the estimated start, and before what
+#: may belong to the change.
+HALF, LITTLE = 0.5, 0.1
 
 
-def onset(deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0) -> int | None:
+class Onset(NamedTuple):
+    """Slots before ``first`` come before the estimated start, those before ``earliest`` surely."""
+
+    earliest: int
+    first: int
+
+
+def onset(
+    deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0
+) -> Onset | None:
     """Which of the deviations, in their order, is the first of the change; None without one.
 
     ``threshold`` is A, ``dependence`` V.
 
     >>> quiet, worse = Deviation(-0.125, 0.125), Deviation(0.5, 0.125)
     >>> onset([quiet] * 20 + [worse] * 12, 1e4)
-    20
+    Onset(earliest=17, first=20)
     >>> never, always = Deviation(-0.005, 0.005), Deviation(0.995, 0.005)
-    >>> onset([never] * 100 + [always] * 9, 1e6)
+    >>> onset([never] * 100 + [always] * 9, 1e6).first
     100
     >>> onset([quiet], 1e4), onset([], 1e4)
-    (0, None)
+    (Onset(earliest=0, first=0), None)
     """
     evidence = NO_EVIDENCE
     #: All steps, one behind the other: a day of slots in a few megabytes.
@@ -48,9 +63,9 @@ def onset(deviations: Iterable[Deviation], threshold: float, dependence: float =
         starts.append(deviation.starts > 0.0)
     if not steps:
         return None
-    median = _median(steps, starts)
+    median, earliest = _cuts(steps, starts)
     first = worse.find(True, median)
-    return first if first - median >= LONG_ROW else median
+    return Onset(earliest, first if first - median >= LONG_ROW else median)
 
 
 def recovery(deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0) -> int:
@@ -71,23 +86,25 @@ def recovery(deviations: Iterable[Deviation], threshold: float, dependence: floa
     return before
 
 
-def _median(steps: array[float], starts: bytearray) -> int:
-    """The last slot before whose start less than half of the evidence began.
+def _cuts(steps: array[float], starts: bytearray) -> tuple[int, int]:
+    """The last slots before whose starts less than half, and a tenth, of the evidence began.
 
     What began before a slot stands in the evidence R_L before it, times the factors since.
     """
     here = len(steps) // len(BETS) - 1
     now = _at(steps, here)
-    half = sum(now) / 2.0
-    since = [1.0] * len(BETS)
-    while here > 0:
-        before = _at(steps, here - 1)
-        # Where nothing was there before, and nothing started, there is nothing of before.
-        since = [since[i] * now[i] / ((starts[here] + before[i]) or 1.0) for i in _BETS]
-        if sum(before[i] * since[i] for i in _BETS) < half:
-            break
-        here, now = here - 1, before
-    return here
+    total, since, cuts = sum(now), [1.0] * len(BETS), list[int]()
+    for share in (HALF, LITTLE):
+        while here > 0:
+            before = _at(steps, here - 1)
+            # Where nothing was there before, and nothing started, there is nothing of before.
+            then = [since[i] * now[i] / ((starts[here] + before[i]) or 1.0) for i in _BETS]
+            if sum(before[i] * then[i] for i in _BETS) < share * total:
+                break
+            here, now, since = here - 1, before, then
+        cuts.append(here)
+    median, earliest = cuts
+    return median, earliest
 
 
 def _at(steps: array[float], index: int) -> array[float]:

@@ -74,20 +74,22 @@ class Story(NamedTuple):
 def story(
     history: DetectorHistory, threshold: float, worse_then: TimeSpan | None = None
 ) -> Story | None:
-    """Cut a history in two at the estimated start; None without evidence.
+    """Cut a history at the estimated start; None without evidence.
 
-    ``threshold`` is A. Slots of ``worse_then``, an earlier alarm, are left out of those before.
+    ``threshold`` is A. Slots of ``worse_then``, an earlier alarm, are left out of those before, and
+    so are slots right before the start that may belong to the change.
     """
     counted = history.counted
     first = next((i for i, one in enumerate(counted) if one.event_time >= history.start), None)
     if first is None:
         return None
     deviations = (one.deviation for one in counted[first:])
-    later = onset(deviations, threshold, history.baseline.dependence)
+    found = onset(deviations, threshold, history.baseline.dependence)
+    earliest, since = (0, 0) if found is None else found
     begin, end = worse_then or (1.0, 0.0)
-    since = first + (later or 0)
-    before = [one for one in counted[:since] if not begin <= one.event_time <= end]
-    return Story(before, counted[since:])
+    sure = counted[: first + earliest]
+    before = [one for one in sure if not begin <= one.event_time <= end]
+    return Story(before, counted[first + since :])
 
 
 def explained(

@@ -16,7 +16,7 @@ from monitor.exporter.scores.folding import JudgedApplication
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, DayRecord, HourOfDay, MetricBaseline
 from monitor.stats.baseline import DAY_SPREADS, STANDARD_ERRORS
-from monitor.stats.days import HourSums, Rhythm, is_better, rhythm, summed
+from monitor.stats.days import HourSums, Rhythm, hour_sums, is_better, rhythm, summed
 from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
@@ -80,7 +80,7 @@ class Days:
                 continue  # what was worse on that day is not usual
             hours = []
             for slots in self._drift.hours(key, start, end):
-                hours.append(_sums([(slot.u, x) for slot, x in slots if x is not None]))
+                hours.append(hour_sums((slot.u, x) for slot, x in slots if x is not None))
                 yield
             if any(hour.n for hour in hours):
                 metrics[name] = tuple(tuple(hour) for hour in hours)  # type: ignore[misc]
@@ -168,7 +168,9 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
                 segment: as_worse(_share(as_worse(value, better) + shift), better)
                 for segment, value in made.segments.items()
             },
+            "spreads": _spreads(made, found),
             "day_spread": found.day_spread,
+            "hour_spread": 0.0,
             "hours": tuple(0.0 - hour for hour in found.hours) if better else found.hours,
             "days": found.days,
             "effective_from": last,
@@ -176,15 +178,21 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     )
 
 
+def _spreads(made: MetricBaseline, found: Rhythm) -> dict[str, tuple[float, float]]:
+    """The errors of segments whose means have moved with that of all, from m to m̂.
+
+    Their error is that of m̂ and of m_s − m: SE_s²·(1 − 2p_s) + SE(m)² + SE(m̂)², with p_s the
+    segment's share of m. So a segment that all the traffic lies in has that of m̂.
+    """
+    moved = made.se**2 / made.dependence + found.se**2
+    return {
+        segment: (share, math.sqrt(max(0.0, se**2 * (1.0 - 2.0 * share) + moved)))
+        for segment, (share, se) in made.spreads.items()
+    }
+
+
 def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
-
-
-def _sums(values: Sequence[tuple[float, float]]) -> HourSums:
-    """Of weights u and values x, in any order."""
-    terms = [(u, u * x, u * u, u * u * x, u * u * x * x) for u, x in values]
-    columns = zip(*terms, strict=True) if terms else iter([()] * 5)
-    return HourSums(len(values), *map(math.fsum, columns))
 
 
 def _read(metrics: Mapping[str, Sequence[HourOfDay]]) -> dict[str, _Day]:

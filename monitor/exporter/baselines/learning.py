@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -17,9 +17,17 @@ from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, CalibrationRecord, MetricBaseline, Origin
 from monitor.stats import calibration
-from monitor.stats.baseline import BATCH, Baseline, ScoredPick, SegmentSpread, learned
+from monitor.stats.baseline import (
+    BATCH,
+    Baseline,
+    ScoredPick,
+    SegmentSpread,
+    hour_of_day,
+    learned,
+)
 from monitor.stats.calibration import JudgedPick
 from monitor.stats.candidates import Candidate
+from monitor.stats.days import hour_spread, hour_sums
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import WEEK_S
 
@@ -230,10 +238,12 @@ def _recorded(
 ) -> Generator[None, None, BaselineRecord]:
     """The record of the metrics with so many values: some slots, then a metric, a step."""
     picks: dict[str, list[ScoredPick]] = {}
-    for number, (_, slot) in enumerate(scored, 1):
+    hours: dict[str, list[int]] = {}
+    for number, (event_time, slot) in enumerate(scored, 1):
         for name, value in slot.values:
             if value is not None:
                 picks.setdefault(name, []).append(ScoredPick(slot.segment, slot.u, value))
+                hours.setdefault(name, []).append(hour_of_day(event_time))
         if number % STEP == 0:
             yield
     metrics: dict[str, MetricBaseline] = {}
@@ -241,7 +251,10 @@ def _recorded(
         if metric.higher_is_better is not None:
             baseline = learned(picks.get(name, ())) if len(picks.get(name, ())) >= least else None
             if baseline is not None:
-                metrics[name] = _turned(baseline, metric.higher_is_better)
+                apart = _hours_apart(picks[name], hours[name], baseline.dependence)
+                metrics[name] = _turned(
+                    replace(baseline, hour_spread=apart), metric.higher_is_better
+                )
             yield
     return BaselineRecord(
         application=pair[0],
@@ -251,6 +264,14 @@ def _recorded(
         slots=len(scored),
         metrics=metrics,
     )
+
+
+def _hours_apart(picks: Sequence[ScoredPick], hours: Sequence[int], dependence: float) -> float:
+    """How far the hours that the picks are of lie apart."""
+    by_hour: dict[int, list[tuple[float, float]]] = {}
+    for pick, hour in zip(picks, hours, strict=True):
+        by_hour.setdefault(hour, []).append((pick.u, pick.value))
+    return hour_spread([hour_sums(by_hour[hour]) for hour in sorted(by_hour)], dependence)
 
 
 def _calibrated(
@@ -292,6 +313,7 @@ def _turned(baseline: Baseline, higher_is_better: bool) -> MetricBaseline:
         values=baseline.values,
         halves_z=baseline.halves_z,
         day_spread=baseline.day_spread,
+        hour_spread=baseline.hour_spread,
         hours=_hours_as_worse(baseline.hours, higher_is_better),
     )
 
@@ -318,6 +340,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 values=found.values,
                 halves_z=found.halves_z,
                 day_spread=found.day_spread,
+                hour_spread=found.hour_spread,
                 hours=_hours_as_worse(found.hours, better),
             )
     later = {

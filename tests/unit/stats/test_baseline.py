@@ -113,10 +113,13 @@ def test_what_is_known_of_a_segment_is_its_share_and_its_error() -> None:
 
 
 def test_a_margin_has_all_that_may_be_off() -> None:
-    """2·SE + 1.5·τ + what is tolerated, at least a quarter of the mean before a day is full."""
+    """max(2·SE, SE + tolerated) + 1.5·τ + τ_h; 2·SE + a quarter of it before a day is full."""
     found = Baseline(0.2, 0.01, {}, day_spread=0.02)
-    assert found.margin(Tolerance(share=0.1)) == pytest.approx(0.02 + 0.03 + 0.02)
-    assert found.margin(Tolerance(0.01, 0.1)) == pytest.approx(0.02 + 0.03 + 0.02)
+    assert found.margin() == pytest.approx(0.02 + 0.03)
+    assert found.margin(Tolerance(0.005)) == pytest.approx(0.02 + 0.03)
+    assert found.margin(Tolerance(share=0.1)) == pytest.approx(0.01 + 0.02 + 0.03)
+    assert found.margin(Tolerance(0.01, 0.1)) == pytest.approx(0.01 + 0.02 + 0.03)
+    assert replace(found, hour_spread=0.04).margin() == pytest.approx(0.02 + 0.03 + 0.04)
     provisional = replace(found, provisional=True)
     assert provisional.margin(Tolerance(share=0.1)) == pytest.approx(0.02 + 0.03 + 0.05)
     assert provisional.margin(Tolerance(0.06)) == pytest.approx(0.02 + 0.03 + 0.06)

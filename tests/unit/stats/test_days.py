@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from monitor.stats.days import NEEDED_DAYS, HourSums, is_better, rhythm
+from monitor.stats.days import NEEDED_DAYS, HourSums, hour_spread, is_better, rhythm
 
 
 def hour(n: int, mean: float, rng: random.Random) -> HourSums:
@@ -48,6 +48,19 @@ def test_hours_that_differ_are_learned_and_days_that_differ_spread() -> None:
     assert by_hour.hours[3] == pytest.approx(-0.1, abs=0.03)
     assert by_hour.hours[20] == pytest.approx(0.1, abs=0.03)
     assert by_day.day_spread == pytest.approx(0.0535, abs=0.01)
+
+
+def test_hours_of_one_day_that_differ_have_a_spread() -> None:
+    """Of 400 values each, ±0.1 is told; chance 1 time in 20, and few values say nothing."""
+    rng = random.Random(1)
+    first_days = [[hour(400, 0.3, rng) for _ in range(24)] for _ in range(200)]
+    by_chance = sum(hour_spread(day, 1.0) > 0.0 for day in first_days)
+    print(f"{by_chance} of 200 steady days have a spread")
+    assert by_chance <= 20
+    assert hour_spread(days(0.2, 0.0)[0], 1.0) == pytest.approx(0.1, abs=0.02)
+    assert hour_spread(days(0.2, 0.0, n=99)[0], 1.0) == 0.0
+    assert hour_spread(days(0.2, 0.0)[0][7:18], 1.0) == 0.0, "eleven hours are no day"
+    assert hour_spread(days(0.2, 0.0)[0], 100.0) == 0.0, "scores that repeat each other"
 
 
 def test_the_order_of_the_days_changes_no_bit() -> None:

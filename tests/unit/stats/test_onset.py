@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, uniform
-from monitor.stats.onset import LONG_ROW, onset
+from monitor.stats.onset import LITTLE, LONG_ROW, Onset, onset
 
 A = 10_000.0
 B = 0.125
@@ -20,20 +21,32 @@ DEVIATIONS = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40).map(
 )
 
 
+def must_find(deviations: Iterable[Deviation], threshold: float) -> Onset:
+    """The onset of what has one."""
+    found = onset(deviations, threshold)
+    assert found is not None
+    return found
+
+
+def _added(deviations: Sequence[Deviation]) -> list[float]:
+    """What each start adds to the evidence: the product of the factors since, averaged over bets.
+
+    From no evidence a step gives the factors themselves.
+    """
+    factors = [after(NO_EVIDENCE, deviation, 1e300).bets for deviation in deviations]
+    return [
+        sum(math.prod(bet) for bet in zip(*factors[start:], strict=True)) / len(BETS)
+        for start in range(len(factors))
+    ]
+
+
 @given(DEVIATIONS)
 def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
     """Starts up to the estimate hold at least half of the evidence, those before it less.
 
     But for a long row of slots at its beginning that are no worse than normal.
     """
-    # From no evidence a step gives the factors themselves.
-    factors = [after(NO_EVIDENCE, deviation, 1e300).bets for deviation in deviations]
-    adds = [
-        sum(math.prod(bet) for bet in zip(*factors[start:], strict=True)) / len(BETS)
-        for start in range(len(factors))
-    ]
-    found = onset(deviations, 1e300)
-    assert found is not None
+    adds, found = _added(deviations), must_find(deviations, 1e300).first
     half, fine = sum(adds) / 2, 0
     while fine < found and deviations[found - fine - 1].by <= 0:
         fine += 1
@@ -43,15 +56,45 @@ def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
     )
 
 
+@given(DEVIATIONS)
+def test_little_evidence_is_for_a_start_among_those_surely_before(
+    deviations: list[Deviation],
+) -> None:
+    """Starts before ``earliest`` hold less than a tenth of it; with one more they would not."""
+    adds, found = _added(deviations), must_find(deviations, 1e300).earliest
+    little = LITTLE * sum(adds)
+    assert found == 0 or sum(adds[:found]) <= little * (1 + 1e-9)
+    assert sum(adds[: found + 1]) >= little * (1 - 1e-9)
+
+
+def test_what_was_normal_is_not_told_from_slots_of_the_change() -> None:
+    """A small change is found late; the slots before the estimate are too bad by a tenth of it."""
+    sure, before = (statistics.fmean(means) for means in zip(*map(_normal, range(80)), strict=True))
+    print(f"0.08 → 0.12: surely before {sure:.4f}, before the estimate {before:.4f}")
+    assert abs(sure - 0.08) < 0.002
+    assert before > 0.083
+
+
+def _normal(seed: int) -> tuple[float, float]:
+    """Means of the slots surely before a change from 0.08 to 0.12, and of those before it."""
+    rng, b = random.Random(seed), 0.1
+    deviations = [_slot(rng, 0.08, b) for _ in range(500)]
+    evidence = NO_EVIDENCE
+    while not evidence.is_open:
+        deviations.append(_slot(rng, 0.12, b))
+        evidence = after(evidence, deviations[-1], A)
+    sure, before = (
+        statistics.fmean(b + one.by for one in deviations[: max(30, cut)])
+        for cut in must_find(deviations, A)
+    )
+    return sure, before
+
+
 def test_a_change_does_not_begin_with_a_row_of_what_is_normal() -> None:
     """What is next to never worse costs no evidence, so half of it is for far too early a start."""
     never, always = Deviation(-0.005, 0.005), Deviation(0.995, 0.005)
-    found = onset([never] * 100 + [always] * 9, 1e6)
-    assert found is not None
-    assert found == 100
-    short = onset([never] * 4 + [always] * 9, 1e6)
-    assert short is not None
-    assert short <= 4
+    assert must_find([never] * 100 + [always] * 9, 1e6).first == 100
+    assert must_find([never] * 4 + [always] * 9, 1e6).first <= 4
 
 
 @given(
@@ -67,10 +110,10 @@ def test_a_start_lies_within_what_the_evidence_is_made_of(
         evidence = after(evidence, uniform(value, B), threshold)
         if evidence.combined == 0.0:
             first = number + 1
-    found = onset([uniform(value, B) for value in values], threshold)
-    assert found is not None
+    found = must_find([uniform(value, B) for value in values], threshold)
+    assert found.earliest <= found.first
     if first < len(values):
-        assert found >= first
+        assert found.earliest >= first
 
 
 @pytest.mark.parametrize(("mean", "most"), [(0.24, 10), (0.16, 30)])
@@ -95,12 +138,10 @@ def _late(rng: random.Random, mean: float) -> int:
     while not evidence.is_open:
         deviations.append(_slot(rng, mean))
         evidence = after(evidence, deviations[-1], A)
-    found = onset(deviations, A)
-    assert found is not None
-    return found - 1_000
+    return must_find(deviations, A).first - 1_000
 
 
-def _slot(rng: random.Random, mean: float) -> Deviation:
+def _slot(rng: random.Random, mean: float, baseline: float = 0.085) -> Deviation:
     """Of five claims, those of one answer agree: the rate is Beta with a correlation of 1/3."""
     rate = rng.betavariate(2 * mean, 2 * (1 - mean))
-    return uniform(sum(rng.random() < rate for _ in range(5)) / 5, 0.085)
+    return uniform(sum(rng.random() < rate for _ in range(5)) / 5, baseline)

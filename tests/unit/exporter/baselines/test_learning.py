@@ -157,6 +157,26 @@ def test_baselines_stand_in_the_direction_of_their_metric() -> None:
     assert list(found.metrics) == ["faithfulness"]
 
 
+def test_hours_of_the_first_day_that_differ_widen_the_margin() -> None:
+    """Until a week is full: 120 an hour, half of them with a loss that is 0.5 higher."""
+    rng = random.Random(3)
+    records = [
+        record(str(i), i * 30.0, float(rng.random() < (0.8 if i * 30 // 43_200 else 0.3)))
+        for i in range(2_880)
+    ]
+    wanted = LearningSettings(1_000, 0, for_s=86_370)
+    ((_, found),) = results(records, 86_370.0, Learner(wanted), set())
+    assert found is not None
+    (metric,) = found.metrics.values()
+    print(f"τ_h {metric.hour_spread:.3f}, V {metric.dependence:.1f}")
+    without_noise = 0.25**2 * 24 / 23 - metric.dependence * 0.25 / 120
+    assert metric.hour_spread == pytest.approx(math.sqrt(without_noise), rel=0.1)
+    read = read_control_record(found.key.encode(), found.to_json())
+    assert isinstance(read, BaselineRecord)
+    normal = normal_of(read).metrics["faithfulness"]
+    assert normal.margin() == pytest.approx(2 * normal.se + metric.hour_spread)
+
+
 def test_hours_and_days_of_a_record_are_held_against() -> None:
     """A faithfulness that is lower by 0.125 at three has more loss then; days widen the margin."""
     ((_, found),) = results(made(10), 100.0, Learner(LearningSettings(10, 0)), set())
