@@ -28,7 +28,8 @@ class InputRules(NamedTuple):
     """Which interactions would be judged, and how they may be shown.
 
     ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate that may
-    hold. ``oldest``: epoch seconds now → the first event time that is judged.
+    hold. ``oldest``: epoch seconds now → the first event time that is judged. ``cluster`` is the
+    setting ``export.cluster``.
     """
 
     sampler: FirstMatch[Sampler]
@@ -39,6 +40,7 @@ class InputRules(NamedTuple):
     segments: Callable[[Interaction], tuple[str, ...]]
     redactor: Redactor
     formats: TopicFormats
+    cluster: str | None
 
 
 def input_rules(settings: Settings) -> InputRules:
@@ -56,6 +58,7 @@ def input_rules(settings: Settings) -> InputRules:
         # Its counts are nobody's.
         Redactor(redaction_rules(settings)),
         topic_formats(settings),
+        settings.export.cluster,
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -16,6 +17,14 @@ from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import EVERYTHING, Filter
+
+#: Attributes whose values are those of a session, as logs and tracers call them: in small letters,
+#: and with _ for what stands between words.
+SESSIONS: Final = frozenset(
+    name + end
+    for name in ("session", "conversation", "dialogue", "gen_ai_conversation", "thread", "chat")
+    for end in ("_id", "id")
+) | {"session", "conversation"}
 
 
 @dataclass(slots=True)
@@ -53,8 +62,8 @@ class Keys:
 
 
 @dataclass(slots=True)
-class SegmentCount:
-    """One attribute of segments: the records that should have it, those that do, its values."""
+class AttributeCount:
+    """One attribute: the records that should have it, those that do, its values."""
 
     asked: int = 0
     there: int = 0
@@ -74,7 +83,8 @@ class Digest:
 
     ``sampling_key`` is the setting ``sampling.key``, ``let_through`` what ``ingest`` filters;
     ``is_too_large`` says what no judge would be asked about, ``segment_by`` gives the attributes
-    of an interaction's segment; ``now_ms`` is epoch milliseconds.
+    of an interaction's segment; ``now_ms`` is epoch milliseconds. ``cluster_by`` is the setting
+    ``export.cluster``.
     ``examples`` is what was said of the first record of each error, as ``redacted`` leaves it.
     """
 
@@ -85,6 +95,7 @@ class Digest:
     segment_by: Callable[[Interaction], Sequence[str]] = lambda _: ()
     redacted: Callable[[MessageRejected], MessageRejected] = lambda error: error
     formats: TopicFormats = NATIVE
+    cluster_by: str | None = None
     records: int = 0
     tombstones: int = 0
     decoded: int = 0
@@ -98,7 +109,9 @@ class Digest:
     held_back: Counter[str] = field(default_factory=Counter)
     too_large: int = 0
     #: By attribute of ``export.segment``: in how many records it should be and is, and its values.
-    segments: dict[str, SegmentCount] = field(default_factory=dict)
+    segments: dict[str, AttributeCount] = field(default_factory=dict)
+    #: The same of ``export.cluster``; without it of attributes that tell sessions.
+    sessions: dict[str, AttributeCount] = field(default_factory=dict)
     with_contexts: int = 0
     with_reference: int = 0
     replaced: Counter[str] = field(default_factory=Counter)
@@ -143,8 +156,9 @@ class Digest:
         elif self.is_too_large(interaction):
             self.too_large += 1
         for attribute in self.segment_by(interaction):
-            counted = self.segments.setdefault(attribute, SegmentCount())
+            counted = self.segments.setdefault(attribute, AttributeCount())
             counted.add(interaction.attributes.get(attribute))
+        self._note_sessions(interaction)
         name = interaction.interaction_id
         # Without an id in the log its place is its id, which never repeats.
         if name == f"{record.topic}/{record.partition}/{record.offset}":
@@ -155,6 +169,24 @@ class Digest:
         hashed = blake2b(whole, digest_size=8).digest()
         self.repeated += hashed in self._ids
         self._ids.add(hashed)
+
+    def _note_sessions(self, interaction: Interaction) -> None:
+        if self.cluster_by is not None:
+            names = [self.cluster_by]
+        else:
+            names = [name for name in interaction.attributes if _plain(name) in SESSIONS]
+        for name in names:
+            counted = self.sessions.setdefault(name, AttributeCount())
+            counted.add(interaction.attributes.get(name))
+
+
+def _plain(name: str) -> str:
+    """A name as ``SESSIONS`` has it.
+
+    >>> _plain("Session-ID"), _plain("gen_ai.conversation.id")
+    ('session_id', 'gen_ai_conversation_id')
+    """
+    return name.lower().replace("-", "_").replace(".", "_")
 
 
 def _field(error: MessageRejected) -> str:

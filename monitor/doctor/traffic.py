@@ -25,6 +25,8 @@ _MENDS = {
 }
 #: Shares: above the first most traffic is lost, above the second ids repeat too often.
 _MANY_ERRORS, _MANY_REPEATED = 0.5, 0.01
+#: So many other answers of its session are judged with each, on average: V may be 1.03 then.
+_JUDGED_TOGETHER = 0.1
 
 
 async def examine(
@@ -45,6 +47,7 @@ async def examine(
         # Names of fields are shown, and people use the oddest keys.
         rules.redactor.message,
         rules.formats,
+        rules.cluster,
     )
     gathering = Gathering(rules.formats)
     try:
@@ -101,7 +104,32 @@ def lines(topic: str, digest: Digest, rate: float) -> list[ReportLine]:
         found += [_ids(topic, digest), *_content(topic, digest), _ceiling(topic, digest)]
         found.append(_timestamps(topic, digest))
         found += _segments(topic, digest)
+        found += _sessions(topic, digest, rate)
     return found
+
+
+def _sessions(topic: str, digest: Digest, rate: float) -> list[ReportLine]:
+    """Whether answers that belong together are known to: else intervals of them are too narrow."""
+    lines = []
+    for name, counted in digest.sessions.items():
+        share = percent(counted.there, digest.decoded)
+        found = f"{share} of {digest.decoded} records have the attribute {name!r}"
+        if not counted.there:
+            mend = "check export.cluster, and the log's attributes"
+            lines.append(warn("sessions", topic, found, mend))
+            continue
+        each = counted.there / len(counted.values)
+        found += f", {each:.1f} records a value"
+        # Who is judged alone has no other answer to be like.
+        if digest.cluster_by is None and (each - 1.0) * rate >= _JUDGED_TOGETHER:
+            mend = (
+                f"set export.cluster: {name}: where answers of a session are alike, intervals are "
+                "too narrow until thousands are judged"
+            )
+            lines.append(warn("sessions", topic, found, mend))
+        elif digest.cluster_by is not None:
+            lines.append(ok("sessions", topic, found))
+    return lines
 
 
 def _segments(topic: str, digest: Digest) -> list[ReportLine]:

@@ -42,9 +42,10 @@ def digest(
     records: Iterable[Read],
     sampling_key: str = "interaction_id",
     segment_by: Sequence[str] = (),
+    cluster_by: str | None = None,
 ) -> Digest:
     """All of them taken in."""
-    found = Digest(NOW_MS, sampling_key, segment_by=lambda _: segment_by)
+    found = Digest(NOW_MS, sampling_key, segment_by=lambda _: segment_by, cluster_by=cluster_by)
     for record in records:
         found.add(record)
     return found

@@ -59,6 +59,38 @@ def test_a_segment_that_does_not_exist_is_a_warning() -> None:
     )
 
 
+def _sessions(records: list[Read], rate: float = 1.0, cluster_by: str | None = None) -> list[str]:
+    """What is said of sessions: the status, and the advice."""
+    found = lines("in.v1", digest(records, cluster_by=cluster_by), rate)
+    return [
+        f"{line.status.value}: {line.found} → {line.mend}"
+        for line in found
+        if line.check == "sessions"
+    ]
+
+
+def test_sessions_that_are_not_told_apart_are_a_warning() -> None:
+    """Where others of a session are judged, too; an attribute of this name says who belongs."""
+    records = [Read(logged(f"i{n}", **{"Session-ID": f"s{n // 4}"}), b"k", n) for n in range(80)]
+    records += good(20)
+    found = "80 % of 100 records have the attribute 'Session-ID', 4.0 records a value"
+    (warned,) = _sessions(records)
+    assert warned.startswith(f"WARN: {found} → set export.cluster: Session-ID: ")
+    assert _sessions(records, rate=0.01) == [], "hardly ever two of one session"
+    assert _sessions(records, cluster_by="Session-ID") == [f"OK: {found} → "]
+    alone = [Read(logged(f"i{n}", session=f"s{n}"), b"k", n) for n in range(80)]
+    assert _sessions(alone) == []
+
+
+def test_a_cluster_that_no_record_names_is_a_warning() -> None:
+    """A misspelt attribute makes each answer a session by itself."""
+    (warned,) = _sessions(good(), cluster_by="sesion_id")
+    assert warned == (
+        "WARN: 0 % of 100 records have the attribute 'sesion_id' → "
+        "check export.cluster, and the log's attributes"
+    )
+
+
 def test_an_empty_topic_is_a_warning() -> None:
     """Nothing can be said of it, and that is all that is said."""
     (line,) = lines("in.v1", digest([]), 1.0)
