@@ -134,6 +134,5 @@ def _traffic() -> Json:
     largest = f"and on (segment) topk(10, {at_end(by_segment)})"
     query = Query(f"{by_segment} / on () group_left () (sum({one}) > 0) {largest}", "{{segment}}")
     none = "No segments: set export.segment"
-    by_share: Json = {"mode": "continuous-blues", "seriesBy": "last"}
-    more: Json = {"min": 0, "max": 1, "noValue": none, "color": by_share}
+    more: Json = {"min": 0, "max": 1, "noValue": none}
     return lines(texts, query, stacked=True, legend="last", **more)

@@ -38,9 +38,9 @@ def shifts() -> Json:
         decimals=3,
     )
     found = plainly(f"topk(12, -1 * {worse_low} or {worse_high})")
-    query = instant(
-        or_zero(f"sort_desc({found})", "segment", _NO_ALARM), "{{segment}} · {{metric}}"
-    )
+    # Of several alarms each bar says whose it is; without one, only that there is none.
+    named_by = f'label_join({found}, "bar", " · ", "segment", "application", "metric")'
+    query = instant(or_zero(f"sort_desc({named_by})", "bar", _NO_ALARM), "{{bar}}")
     return bars(texts, query, min=0, steps=NEUTRAL)
 
 

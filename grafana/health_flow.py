@@ -113,6 +113,7 @@ def _lag_records() -> Json:
         overrides=[
             named("as the scorers say", color=fixed(FAINT)),
             lit("an exporter's replay", DOUBT),
+            named("an exporter's replay", custom__lineStyle={"dash": [2, 4], "fill": "dash"}),
         ],
         min=0,
     )

@@ -146,12 +146,20 @@ def nearness(*matchers: str) -> str:
     return f"clamp_min({ratio(*matchers)}, 0)"
 
 
+def standing(*matchers: str, at: str = "") -> str:
+    """The same, where an open alarm is 1 at least: its evidence may have fallen since."""
+    pair = "metric, application, judge"
+    share = f"clamp_min({ratio(*matchers, at=at)}, 0)"
+    is_open = f"{once('rag_drift_alarm', *matchers, at=at)} == 1"
+    return f"clamp_min({share} and on ({pair}) ({is_open}), 1) or {share}"
+
+
 def nearest(*matchers: str, window: str = WINDOW) -> str:
     """The application that is nearest to an alarm at the end of the time shown.
 
     Where nothing is watched yet, it is the one with the most scored interactions.
     """
-    near = f"max by (application) ({ratio(*matchers, at=_END)})"
+    near = f"max by (application) ({standing(*matchers, at=_END)})"
     samples = once("rag_score_samples", *matchers, window, at=_END)
     return f"topk(1, {near} or 1e-9 * max by (application) ({samples}) - 1)"
 

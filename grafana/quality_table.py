@@ -18,7 +18,7 @@ from grafana.parts import (
     same,
     thresholds,
 )
-from grafana.promql import BY, WHO, WINDOW, nearness, once
+from grafana.promql import BY, WHO, WINDOW, once, standing
 
 #: Columns of the overview beside evidence; all but the last are of the window.
 COLUMNS: Final = tuple(
@@ -38,16 +38,16 @@ def _row(name: str) -> str:
 
 def overview() -> Json:
     """One row an application, metric and judge."""
-    evidence = f"max by (metric, application, judge) ({nearness(WHO)})"
+    evidence = f"max by (metric, application, judge) ({standing(WHO)})"
     headings = {f"Value #{ref}": h for ref, h in zip("BCDEF", _HEADINGS, strict=True)}
     columns = {**same("application", "metric"), "Value #A": "of an alarm", **headings}
     texts = Texts(
         "Applications, nearest to an alarm first",
         "One row an application, metric and judge: evidence as a share of what opens an alarm "
-        "(`rag_drift_evidence` / `rag_drift_threshold`; 100 % is one), `rag_score` over the chosen "
-        "window with its 95 % interval (`rag_score_lower`, `rag_score_upper`) and number "
-        "(`rag_score_samples`), and what is normal (`rag_score_baseline`). An application is a "
-        "link that chooses it.",
+        "(`rag_drift_evidence` / `rag_drift_threshold`; 100 % is one, and an open "
+        "`rag_drift_alarm` is no less), `rag_score` over the chosen window with its 95 % interval "
+        "(`rag_score_lower`, `rag_score_upper`) and number (`rag_score_samples`), and what is "
+        "normal (`rag_score_baseline`). An application is a link that chooses it.",
         decimals=3,
     )
     return table(

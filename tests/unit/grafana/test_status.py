@@ -12,11 +12,12 @@ import yaml
 
 from grafana.changes import LEARNING, NOBODY, SOON
 from grafana.quality_tiles import STATUS
-from tests.dashboards import BUILT_IN, CHOSEN, filled, queries
+from tests.dashboards import BUILT_IN, CHOSEN, dashboards, filled, open_panels, queries
 from tests.stages.promtool import promtool
 
 WHO = 'application="bot", judge="llm@1"'
 TWO = ("a", "b")
+SUPPORTED = "Claims that the passages support"
 Json = dict[str, Any]
 
 
@@ -145,6 +146,57 @@ def test_one_sentence_says_what_matters_most(
     assert found == said
 
 
+def two_applications() -> list[dict[str, str]]:
+    """One with an open alarm whose evidence has fallen to 0.7, one without that is at 0.95."""
+    series = {}
+    for application, alarm, evidence in (("bot", 1, 2.8), ("hr", 0, 3.8)):
+        who = f'metric="faithfulness", application="{application}", judge="llm@1"'
+        series |= {
+            f'rag_drift_alarm{{direction="worse", {who}}}': alarm,
+            f"rag_drift_evidence{{{who}}}": evidence,
+            f"rag_drift_threshold{{{who}}}": 4,
+            f'rag_score{{window="1h", {who}}}': 0.9,
+            f'rag_score_samples{{window="1h", {who}}}': 90,
+        }
+    return [{"series": name, "values": f"{value}x10"} for name, value in series.items()]
+
+
+def test_an_open_alarm_stands_first(tmp_path: Path) -> None:
+    """Evidence falls before an alarm ends: until then it is one, and nothing else is nearer."""
+    who = 'metric="faithfulness", judge="llm@1"'
+    rows = [
+        {"labels": f'{{application="bot", {who}}}', "value": 1},
+        {"labels": f'{{application="hr", {who}}}', "value": 0.95},
+    ]
+    table = "Applications, nearest to an alarm first"
+    found = evaluated(table, two_applications(), rows, tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+    line = 'metric="faithfulness", window="1h", application="bot"'
+    (panel,) = (one for one in open_panels(dashboards()["quality"]) if one["title"] == SUPPORTED)
+    (query,) = (one["expr"] for one in panel["targets"] if one["refId"] == "A")
+    shown = [{"labels": f"{{{line}}}", "value": 0.9}]
+    found = asked(filled(query, CHOSEN | BUILT_IN), two_applications(), shown, tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_of_two_alarms_each_segment_says_whose_it_is(tmp_path: Path) -> None:
+    """The same tenant moved in both; without an alarm there is one bar, and nobody's."""
+    panel, whole = "System: how far each segment moved", SUPPORTED
+    inputs = [
+        {
+            "series": f'rag_drift_segment_shift{{metric="faithfulness", application="{name}", '
+            'judge="llm@1", segment="acme"}',
+            "values": f"{value}x10",
+        }
+        for name, value in (("bot", -0.5), ("hr", -0.25))
+    ]
+    found = evaluated(panel, inputs, [], tmp_path)
+    bars = re.findall(r'bar=\\*"(.*?)\\*"', found.stdout + found.stderr)
+    assert bars == [f"acme · {name} · {whole}" for name in ("bot", "hr")]
+    found = evaluated(panel, [], [{"labels": '{bar="no alarm"}', "value": 0}], tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
 def test_two_monitors_in_one_prometheus_are_not_mixed(tmp_path: Path) -> None:
     """The status of the chosen one; and of a Prometheus whose series have no such labels."""
     worse, well = story(alarm=1), story()
@@ -202,11 +254,23 @@ def _sentences(inputs: list[dict[str, str]], directory: Path) -> dict[str, float
 
 
 def evaluated(
-    panel: str, inputs: list[dict[str, str]], expected: list[Json], directory: Path, **chosen: str
+    panel: str,
+    inputs: list[dict[str, str]],
+    expected: list[Json],
+    directory: Path,
+    **chosen: str,
 ) -> subprocess.CompletedProcess[str]:
-    """The query of the panel, which is the same wherever it stands."""
+    """The first query of the panel, which is the same wherever it stands."""
     values = CHOSEN | BUILT_IN | chosen
-    (expression,) = {filled(q.expression, values) for q in queries() if q.panel == panel}
+    found = [q for q in queries() if (q.panel, q.ref) == (panel, "A")]
+    (expression,) = {filled(q.expression, values) for q in found}
+    return asked(expression, inputs, expected, directory)
+
+
+def asked(
+    expression: str, inputs: list[dict[str, str]], expected: list[Json], directory: Path
+) -> subprocess.CompletedProcess[str]:
+    """An expression five minutes after the beginning of a story."""
     case = {"expr": expression, "eval_time": "5m", "exp_samples": expected}
     test = {"interval": "1m", "input_series": inputs, "promql_expr_test": [case]}
     (directory / "story.yml").write_text(yaml.safe_dump({"tests": [test]}))
