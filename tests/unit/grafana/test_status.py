@@ -148,7 +148,7 @@ def test_one_sentence_says_what_matters_most(
 
 def two_applications() -> list[dict[str, str]]:
     """One with an open alarm whose evidence has fallen to 0.7, one without that is at 0.95."""
-    series = {}
+    series: dict[str, float] = {}
     for application, alarm, evidence in (("bot", 1, 2.8), ("hr", 0, 3.8)):
         who = f'metric="faithfulness", application="{application}", judge="llm@1"'
         series |= {

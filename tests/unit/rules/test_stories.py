@@ -55,6 +55,12 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
+@pytest.fixture
+def each_minute(tmp_path: Path) -> Stage:
+    """The same, for stories whose numbers are those of rules that are evaluated each minute."""
+    return Stage(tmp_path, each_minute=True)
+
+
 def drifting(headline: str | None = HEADLINE) -> Story:
     """From minute 100 to 160 both exporters show an alarm."""
     story = with_all(calm(), f"0x99 1x60 0x{LENGTH - 160}", "rag_drift_alarm")
@@ -267,7 +273,7 @@ def test_an_objective_that_is_kept_is_quiet(stage: Stage) -> None:
     stage.tells(story, (120, []), (420, []))
 
 
-def test_blind_when_all_judgements_fail(stage: Stage) -> None:
+def test_blind_when_all_judgements_fail(each_minute: Stage) -> None:
     """A page for the missing scores, and a ticket with the reason."""
     story = without(calm(), 'outcome="scored"')
     for process in SCORERS:
@@ -280,15 +286,15 @@ def test_blind_when_all_judgements_fail(stage: Stage) -> None:
         "others only.",
         {"cause": "all"},
     )
-    stage.fires(story, 60, blind(300), failing)
+    each_minute.fires(story, 60, blind(300), failing)
 
 
-def test_blind_when_traffic_comes_but_is_not_read(stage: Stage) -> None:
+def test_blind_when_traffic_comes_but_is_not_read(each_minute: Stage) -> None:
     """The scorers are there and wait; what they should have scored is known from the topic."""
     story = with_all(calm(), constant(1000), "interactions_consumed_total")
     story = with_all(story, constant(900), "rag_monitor_interactions_total")
     story = with_all(story, growing(10), "group_lag")
-    stage.fires(story, 60, blind(300), lagging(1100))
+    each_minute.fires(story, 60, blind(300), lagging(1100))
 
 
 def test_blind_on_little_traffic(stage: Stage) -> None:
@@ -318,17 +324,17 @@ def test_a_sample_of_much_traffic_may_be_blind(tmp_path: Path) -> None:
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
         story[outcome(process, "not_sampled", "hash")] = growing(10, 998)
-    Stage(tmp_path, sampling__rate="0.1").fires(story, 60, blind(30))
+    Stage(tmp_path, each_minute=True, sampling__rate="0.1").fires(story, 60, blind(30))
 
 
 @pytest.mark.parametrize("reason", ["filtered", "duplicate"])
-def test_what_nobody_expects_a_score_of_is_not_missed(stage: Stage, reason: str) -> None:
+def test_what_nobody_expects_a_score_of_is_not_missed(each_minute: Stage, reason: str) -> None:
     """Only the health checks come in, which a filter leaves out; or a producer sends all again."""
     story = without(calm(), 'outcome="scored"')
     story = without(story, 'outcome="unscorable"')
     for process in SCORERS:
         story[outcome(process, "not_sampled", reason)] = growing(10, 998)
-    stage.fires(story, 60)
+    each_minute.fires(story, 60)
 
 
 def test_a_restarted_scorer_is_no_news(stage: Stage) -> None:
@@ -387,13 +393,13 @@ def _at(values: str, minute: int) -> int:
     return int(start) + minute * int(step)
 
 
-def test_killed_scorers_lag(stage: Stage) -> None:
+def test_killed_scorers_lag(each_minute: Stage) -> None:
     """Their own gauges die with them; the exporters see that the group does not come on."""
     story = with_all(calm(), f"3x99 3+10x{LENGTH - 100}", "group_lag")
     story = ended(story, 100, "score-")
     gone = {series for series in story if series.startswith("up{") and "score-" in series}
     story |= dict.fromkeys(gone, f"1x99 0x{LENGTH - 100}")
-    stage.tells(
+    each_minute.tells(
         story,
         (104, []),
         (112, [lagging(146), unreachable(SCORE)]),
@@ -401,10 +407,10 @@ def test_killed_scorers_lag(stage: Stage) -> None:
     )
 
 
-def test_scorers_that_are_scaled_away_lag(stage: Stage) -> None:
+def test_scorers_that_are_scaled_away_lag(each_minute: Stage) -> None:
     """Without targets nothing is down; while nothing comes in nothing is wrong either."""
     story = without(calm(), "score-")
-    stage.fires(
+    each_minute.fires(
         with_all(without(story, "group_lag"), constant(70_000), "input_end_offset"),
         10,
         down(
@@ -416,8 +422,8 @@ def test_scorers_that_are_scaled_away_lag(stage: Stage) -> None:
     )
     idle = with_all(story, constant(0), "group_lag")
     idle = with_all(idle, constant(70_000), "input_end_offset")
-    stage.fires(idle, 60, no_traffic())
-    stage.fires(with_all(story, growing(10), "group_lag"), 60, lagging(1100), blind(300))
+    each_minute.fires(idle, 60, no_traffic())
+    each_minute.fires(with_all(story, growing(10), "group_lag"), 60, lagging(1100), blind(300))
 
 
 def test_lag_without_the_right_to_look_at_the_group(stage: Stage) -> None:
@@ -469,7 +475,7 @@ def test_blocks_that_are_not_done_lag(tmp_path: Path) -> None:
         f"{said}gauges and alarms are that late.",
         {"seen_by": "exporter"},
     )
-    Stage(tmp_path, sampling__block="64").tells(story, (74, []), (88, [late]))
+    Stage(tmp_path, each_minute=True, sampling__block="64").tells(story, (74, []), (88, [late]))
 
 
 def test_the_first_block_after_a_silence_is_not_blind(tmp_path: Path) -> None:
@@ -500,7 +506,7 @@ def test_blocks_that_give_no_scores_are_blind(tmp_path: Path) -> None:
         "the others only.",
         {"cause": "all"},
     )
-    stage = Stage(tmp_path, sampling__block="16")
+    stage = Stage(tmp_path, each_minute=True, sampling__block="16")
     stage.tells(story, (60, [blind(30), failing]))
 
 
@@ -713,7 +719,7 @@ def test_who_waits_for_money_neither_lags_nor_is_blind(tmp_path: Path) -> None:
         "alarms are that late.",
         {"cause": "waits"},
     )
-    stage = Stage(tmp_path, ingest__when_behind="completeness")
+    stage = Stage(tmp_path, each_minute=True, ingest__when_behind="completeness")
     stage.tells(story, (99, []), (130, [waits]), (235, [waits]), (320, []))
     late = with_all(story, constant(0), "waiting_for_money")
     stage.tells(late, (120, [lagging(306), blind(300)]), (320, []))

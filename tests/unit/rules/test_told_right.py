@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -225,10 +226,8 @@ def test_an_application_that_is_no_longer_logged_is_a_ticket(tmp_path: Path) -> 
 
 def test_a_weekend_is_no_ticket(tmp_path: Path) -> None:
     """Scored on Friday at this time, and not last Saturday: nobody is missed."""
-    days = f"0x{24 * HOUR} 60x{144 * HOUR} 0x1200"
-    picks = f"0x{24 * HOUR} 0+15x{144 * HOUR} {15 * 144 * HOUR}x1200"
-    stage = Stage(tmp_path, interval=STEP)
-    stage.tells(with_hr(days, picks), *((60 * hour, []) for hour in (172, 180, 190)))
+    story = of_hours((0, 24), (60, 144))
+    Stage(tmp_path, **OF_A_WEEK).tells(story, *((60 * hour, []) for hour in (172, 180, 190)))
 
 
 def of_hours(*parts: tuple[int, int]) -> Story:
@@ -246,7 +245,7 @@ def of_hours(*parts: tuple[int, int]) -> Story:
 
 #: Hours since that Thursday.
 FRIDAY_EVENING, SATURDAY, MONDAY, WEEK = 42, 60, 105, 168
-OF_A_WEEK = {"interval": "30m", "alerts__window": "1h"}
+OF_A_WEEK: dict[str, Any] = {"interval": "30m", "alerts__window": "1h"}
 
 
 def test_the_first_free_saturday_of_a_new_application_is_no_ticket(tmp_path: Path) -> None:
