@@ -87,5 +87,5 @@ def _learn(rng: np.random.Generator, runs: int, learn: int, tolerate: float) -> 
     mean = total.sum(axis=0) / learn
     se: Array = np.sqrt(squares - learn * mean**2 + 1) / learn
     drawn: Array = (total + PRIOR_WEIGHT * mean) / (count + PRIOR_WEIGHT)
-    margin: Array = STANDARD_ERRORS * se + tolerate * mean
+    margin: Array = np.maximum(STANDARD_ERRORS * se, se + tolerate * mean)
     return drawn + margin
