@@ -232,7 +232,8 @@ def _line(row: dict[str, Any]) -> str:
         return f"{who}  fixed by the configuration"
     of = f" from {row['slots']} slots" if row["slots"] else ""
     kind = "provisional" if row["provisional"] else row["origin"]
-    return f"{who}  {kind}{of}, holds after {row['effective_from']}"
+    until = ", until a day is full and no alarm on it is open" if row["provisional"] else ""
+    return f"{who}  {kind}{of}, holds after {row['effective_from']}{until}"
 
 
 def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:

@@ -290,7 +290,7 @@ def _learned_in_alarm(plan: AlertPlan) -> Alert:
         summary=f"{{{{ $labels.application }}}}: {plain_metric()}: what was bad may count as "
         "normal",
         description="The baseline of {{ $labels.metric }} of {{ $labels.application }} was "
-        "learned while an alarm of the judge before was open "
+        "learned while an alarm on it was open "
         "(rag_monitor_baseline_learned_in_alarm is {{ $value }}): what is as bad as then opens no "
         "alarm. Freeze, set or reset it (rag-monitor baseline); judge {{ $labels.judge }}.",
         about=("application", "judge"),

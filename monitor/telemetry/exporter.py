@@ -122,7 +122,7 @@ class ExporterTelemetry:
         )
         self.baseline_learned_in_alarm = Gauge(
             "rag_monitor_baseline_learned_in_alarm",
-            "1 where a baseline was learned while an alarm of another judge was open.",
+            "1 where a baseline was learned while an alarm on it was open.",
             ["metric", *pair],
             registry=registry,
         )

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from monitor.control.corrections import Corrections
 from monitor.control.state import ControlReader, ControlState, WrittenAt
-from monitor.exporter.baselines.bad_times import AlarmsOf, marked, no_alarms
+from monitor.exporter.baselines.bad_times import AlarmsOf, is_held_back, marked, no_alarms
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
 from monitor.exporter.baselines.learning import (
     Learner,
+    LearningResult,
     LearningSettings,
     Progress,
     normal_of,
@@ -137,14 +138,30 @@ class Baselines:
         if not all(self._drift.is_known(*pair) for pair in self._drift.pairs()):
             for result in (yield from self._learner.results(training_slots, now)):
                 progress.append(result.progress)
+                if self._is_held_back(result.progress.pair, now, alarms_of):
+                    continue
                 taught = yield from result.taught()
                 if taught is not None:
-                    times = [event_time for event_time, _ in result.slots]
-                    baselines.append(marked(taught.baseline, times, alarms_of))
+                    baselines.append(self._marked(taught.baseline, result, alarms_of))
                     calibrations += [one for one in (taught.calibration,) if one is not None]
         self.progress = progress
         of_days = yield from self._of_days(now, was_open)
         return [*calibrations, *of_days, *baselines]
+
+    def _is_provisional(self, pair: JudgedApplication) -> bool:
+        record = self._records.get(baseline_key(*pair))
+        return record is not None and record.provisional
+
+    def _is_held_back(self, pair: JudgedApplication, now: float, alarms_of: AlarmsOf) -> bool:
+        watched = self._drift.settings.metrics
+        return self._is_provisional(pair) and is_held_back(*pair, watched, now, alarms_of)
+
+    def _marked(
+        self, record: BaselineRecord, result: LearningResult, alarms_of: AlarmsOf
+    ) -> BaselineRecord:
+        times = [event_time for event_time, _ in result.slots]
+        was_provisional = self._is_provisional(result.progress.pair)
+        return marked(record, times, alarms_of, was_provisional=was_provisional)
 
     def _of_days(self, now: float, was_open: WasOpen) -> Generator[None, None, list[Keyed]]:
         """The records of days that are over, and baselines that have enough of them."""

@@ -21,6 +21,7 @@ from monitor.app.scores import Aggregators, aggregators
 from monitor.config import Settings, load, seconds
 from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
+from monitor.exporter.baselines.bad_times import alarm_spans
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.repeats import Repeats
@@ -209,7 +210,8 @@ class Exporter:
         if now >= self._learn_at:
             self._learn_at = now + LEARN_EVERY_S
             slots, ever = self._scores.training_slots, partial(was_open, self._last)
-            for learned in self._found.baselines.learn(slots, now, ever):
+            spans = partial(alarm_spans, self._last)
+            for learned in self._found.baselines.learn(slots, now, ever, spans):
                 self._control.apply(learned.key.encode(), learned.to_json())
         drift = self._found.drift
         states = list(drift.states(now))

@@ -292,9 +292,9 @@ def test_a_judge_that_learned_in_an_incident_is_a_ticket(stage: Stage) -> None:
     found = Firing(
         "RagQualityUnwatched",
         WATCHED,
-        "The baseline of faithfulness of support-bot was learned while an alarm of the judge "
-        "before was open (rag_monitor_baseline_learned_in_alarm is 1): what is as bad as then "
-        "opens no alarm. Freeze, set or reset it (rag-monitor baseline); judge llm@3f2a91.",
+        "The baseline of faithfulness of support-bot was learned while an alarm on it was open "
+        "(rag_monitor_baseline_learned_in_alarm is 1): what is as bad as then opens no alarm. "
+        "Freeze, set or reset it (rag-monitor baseline); judge llm@3f2a91.",
         {"cause": "learned_in_alarm"},
     )
     decided = with_series(calm(), f"0x99 1x200 0x{LENGTH}", name)

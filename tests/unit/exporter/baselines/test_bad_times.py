@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -70,6 +71,46 @@ def test_one_that_comes_when_it_was_over(because: str, is_said: bool) -> None:
     later = {KEY: record.model_copy(update={**closed, "closed_at": at(301.0)})}
     found = learned([*INCIDENT, *by_second(302, 80)], partial(alarm_spans, later))
     assert found.learned_in_alarm_of is None
+
+
+def provisional() -> BaselineRecord:
+    """What the first judge learned within minutes."""
+    return BaselineRecord(
+        application="bot", judge=FIRST.label, origin="learned", effective_from=at(60.0), slots=60,
+        provisional=True,
+        metrics={"faithfulness": MetricBaseline(mean=0.9, se=0.01)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("waits_s", "is_kept"), [(500.0, True), (3 * 86_400.0 + 400.0, False)])
+def test_an_incident_of_the_first_day_is_not_learned_while_its_alarm_is_open(
+    waits_s: float, is_kept: bool
+) -> None:
+    """The provisional baseline stays, three days at most; then it says what it was learned in."""
+    settings = replace(SETTINGS, period_s=604_800)
+    drift = DriftDetectors(settings)
+    scores = ScoreAggregator(WINDOWS, settings.period_s, drift=drift)
+    baselines = Baselines(drift, Learner(LearningSettings(60, 0, for_s=250)))
+    baselines.hold(provisional())
+    for one in INCIDENT:
+        scores.add(one, one.to_json())
+    scores.advance(START + waits_s)
+    (record,) = alarms(INCIDENT, 302.0).values()
+    last = {KEY: record}
+
+    def look() -> list[BaselineRecord]:
+        found = baselines.learn(
+            scores.training_slots, START + waits_s, alarms_of=partial(alarm_spans, last)
+        )
+        return [one for one in found if isinstance(one, BaselineRecord)]
+
+    if is_kept:
+        assert look() == []
+        over = {"state": "closed", "closed_because": "recovered", "closed_at": at(400.0)}
+        last[KEY] = record.model_copy(update=over)
+    (learned,) = look()
+    assert not learned.provisional
+    assert learned.metrics["faithfulness"].learned_in_alarm_of == FIRST.label
 
 
 def test_alarms_of_others_say_nothing() -> None:
