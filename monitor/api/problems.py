@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from monitor.errors import MonitorError
-
-#: Why a metric has no value, in words; the names are those of docs/metrics.md.
-WHY: Final = {
-    "NO_REFERENCE": "there is no reference, or one without words",
-    "NO_REFERENCE_CLAIMS": "the reference claims nothing",
-    "NO_CLAIMS": "the response claims nothing",
-    "NO_CONTEXTS": "there are no retrieved passages with words",
-    "NO_RELEVANT_CONTEXTS": "no passage supports a claim of the reference",
-    "NO_RELEVANCE": "nobody says of every passage whether it is relevant to the question",
-    "NOT_ASKED": "no judge was asked: set judge.answer_relevance to judged",
-    "REDACTED": "a text that it needs is hidden",
-    "TOO_LARGE": "judging it would take more calls or tokens than one interaction may",
-}
+from monitor.records.outcome import UNSCORED_IN_WORDS
 
 
 class InputRejected(MonitorError, ValueError):
@@ -43,4 +29,4 @@ def said(reason: str) -> str:
     >>> said("JUDGE_FAILED")
     'JUDGE_FAILED'
     """
-    return f"{WHY[reason]} ({reason})" if reason in WHY else reason
+    return f"{UNSCORED_IN_WORDS[reason]} ({reason})" if reason in UNSCORED_IN_WORDS else reason

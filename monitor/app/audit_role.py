@@ -37,6 +37,9 @@ from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.alarm_page import (
+    CALM,
+    UNREAD,
+    UNWATCHED,
     alarm_fragment,
     alarm_list,
     alarm_status,
@@ -150,7 +153,7 @@ class AuditRole:
                 self._alarms.by_key,
                 partial(alarm_fragment, answers="/interactions"),
                 partial(alarm_list, empty="There has been no alarm."),
-                alarm_status,
+                partial(alarm_status, answers="/interactions"),
             ),
             self._said_of,
             self._board,
@@ -202,10 +205,13 @@ class AuditRole:
         empty = "No scores yet: nothing was scored within the horizon."
         if not live.is_ready:
             empty = f"The numbers are still being read. {waiting}".rstrip()
+        is_watched = any(one.row.normal is not None for one in rows)
+        calm = (CALM if is_watched else UNWATCHED) if live.is_ready else UNREAD
         table = live_table(rows, self._alarms.by_key.values(), "/interactions")
         return LiveBoard(
             table if rows else "",
             "" if rows else empty,
+            calm,
             tuple(str(one) for one in live.controls.pauses.records(now)),
         )
 

@@ -11,7 +11,12 @@ from monitor.audit.readings import AuditReading
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts
 from monitor.records.control import CorrectionRecord
-from monitor.records.correction import JudgeErrorsFound, MetricCorrection, VerdictAgreement
+from monitor.records.correction import (
+    LABELS_HOLD_S,
+    JudgeErrorsFound,
+    MetricCorrection,
+    VerdictAgreement,
+)
 from monitor.stats.agreement import Agreement, Confusion, agreement
 from monitor.stats.correction import (
     LEAST_STRATIFIED,
@@ -24,7 +29,7 @@ from monitor.stats.correction import (
 from monitor.stats.sums import as_worse
 
 #: Milliseconds of labels that a correction is made from.
-LABELS_MS: Final = 28 * 86_400_000
+LABELS_MS: Final = LABELS_HOLD_S * 1000
 #: The name under which two people are compared.
 REVIEWERS: Final = "reviewers"
 

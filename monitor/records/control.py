@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from monitor.errors import RecordSkipped
 from monitor.records import AnyMinor, Frozen, Score
-from monitor.records.correction import Agreements
+from monitor.records.correction import LABELS_HOLD_S, Agreements
 from monitor.records.correction import Interval as Interval
 from monitor.records.correction import JudgeErrorsFound as JudgeErrorsFound
 from monitor.records.correction import MetricCorrection as MetricCorrection
@@ -297,6 +297,13 @@ class CorrectionRecord(Keyed):
     def key(self) -> str:
         """The Kafka key."""
         return correction_key(self.application, self.judge)
+
+    def holds_at(self, at: float) -> bool:
+        """Whether a label is young enough then (epoch seconds).
+
+        Whoever keeps audits takes an old record back; where nobody does any more it ends here.
+        """
+        return at - self.audited_until.timestamp() <= LABELS_HOLD_S
 
 
 Hexadecimal = Annotated[str, Field(pattern=r"^[0-9a-f]{16,128}$")]

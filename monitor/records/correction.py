@@ -19,6 +19,8 @@ WHY_NOT_CORRECTED: Final = (
     "weights_too_uneven",
     "judge_hardly_better_than_chance",
 )
+#: Seconds for which a label says how the judge errs.
+LABELS_HOLD_S: Final = 28 * 86_400
 #: A judge whose value rises by less than this for each 1 of the people's has no line.
 LEAST_SLOPE: Final = 0.3
 #: Kinds of verdicts: there are six, and ``reviewers``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Outcome(StrEnum):
@@ -31,6 +31,20 @@ class Unscored(StrEnum):
     NOT_ASKED = "NOT_ASKED"
     REDACTED = "REDACTED"
     TOO_LARGE = "TOO_LARGE"
+
+
+#: Why a metric has no value, in words; the names are those of docs/metrics.md.
+UNSCORED_IN_WORDS: Final[Mapping[str, str]] = {
+    "NO_REFERENCE": "there is no reference, or one without words",
+    "NO_REFERENCE_CLAIMS": "the reference claims nothing",
+    "NO_CLAIMS": "the response claims nothing",
+    "NO_CONTEXTS": "there are no retrieved passages with words",
+    "NO_RELEVANT_CONTEXTS": "no passage supports a claim of the reference",
+    "NO_RELEVANCE": "nobody says of every passage whether it is relevant to the question",
+    "NOT_ASKED": "no judge was asked: set judge.answer_relevance to judged",
+    "REDACTED": "a text that it needs is hidden",
+    "TOO_LARGE": "judging it would take more calls or tokens than one interaction may",
+}
 
 
 class Reason(StrEnum):

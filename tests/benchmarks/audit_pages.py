@@ -40,7 +40,12 @@ from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.control.publisher import Outbox
-from monitor.exporter.serve.alarm_page import alarm_fragment, alarm_list, alarm_status
+from monitor.exporter.serve.alarm_page import (
+    UNREAD,
+    alarm_fragment,
+    alarm_list,
+    alarm_status,
+)
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.kafka.connection import Connection
@@ -101,7 +106,7 @@ async def filled(database: Database, number: int, applications: int, seed: int) 
 
 
 async def _no_numbers() -> LiveBoard:
-    return LiveBoard("", "No scores yet.", ())
+    return LiveBoard("", "No scores yet.", UNREAD, ())
 
 
 @asynccontextmanager

@@ -40,6 +40,7 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Outcome, ScoreRecord, Verdicts
 from monitor.records.control import correction_key
+from monitor.records.outcome import UNSCORED_IN_WORDS
 
 #: Metrics that a list shows where none is asked for.
 SHOWN: Final = ("noise_sensitivity_irrelevant", "noise_sensitivity_relevant", "faithfulness")
@@ -98,7 +99,7 @@ class AuditPages:
             board=board,
             state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
             now=moment(now_ms),
-            worse=views.status(still_open),
+            worse=views.status(still_open, self._now(), board.calm),
             said=visit.request.query.get("said", "")[:200],
             applications=choices["application"],
             metrics=list(CATALOGUE),
@@ -210,8 +211,8 @@ class AuditPages:
             sentences=sentences(record),
             unscored=_unscored(record),
             picked=picked_said(record),
-            event=moment(milliseconds(record.event_time.timestamp())),
-            judged=moment(milliseconds(record.judged_at.timestamp())),
+            event_ms=milliseconds(record.event_time.timestamp()),
+            judged_ms=milliseconds(record.judged_at.timestamp()),
             gone=_gone(found),
             others=[each for each in numbers if each != found.number],
             labels=[
@@ -259,8 +260,8 @@ class AuditPages:
             note=str(visit.form.get("note", ""))[:2_000],
             tables=None if record is None else claim_tables(record),
             gone="" if found is None else _gone(found),
-            event="" if record is None else moment(milliseconds(record.event_time.timestamp())),
-            until=moment(now_ms + LEASE_MS),
+            event_ms=0 if record is None else milliseconds(record.event_time.timestamp()),
+            until_ms=now_ms + LEASE_MS,
             done=sum(one["done"] for one in progress),
             drawn=sum(one["drawn"] for one in progress),
             progress=progress,
@@ -374,7 +375,8 @@ def _unscored(record: ScoreRecord) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in record.scores.items():
         if not isinstance(value, float):
-            found.setdefault(value.unscored, []).append(name)
+            why = UNSCORED_IN_WORDS.get(value.unscored, value.unscored)
+            found.setdefault(why, []).append(name.replace("_", " "))
     return found
 
 

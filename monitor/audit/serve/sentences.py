@@ -74,7 +74,11 @@ def _f1(plain: str, marks: _Marks) -> ScoreSentence:
     precision, recall = right / claims, said / wanted
     both = precision + recall
     value = 2 * precision * recall / both if both else 0.0
-    said_so = f"2 × {precision:.2f} × {recall:.2f} / ({precision:.2f} + {recall:.2f}) = {value:.2f}"
+    said_so = (
+        f"2 × {precision:.2f} × {recall:.2f} / ({precision:.2f} + {recall:.2f}) = {value:.2f}"
+        if both
+        else "no claim is right, and none of the reference is answered = 0.00"
+    )
     return ScoreSentence("claim_f1", plain, None, None, value, said_so)
 
 

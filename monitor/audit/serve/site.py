@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
@@ -36,6 +37,7 @@ from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.errors import ConfigurationError
 from monitor.records.alarm import AlarmRecord
+from monitor.records.spans import in_words
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.telemetry import AuditTelemetry
@@ -63,23 +65,25 @@ PageAnswer = Callable[["PageVisit"], Awaitable[web.StreamResponse]]
 class AlarmViews(NamedTuple):
     """The alarms by key, as their topic has them, and what pages say of them, as HTML.
 
-    ``one`` and ``all`` are told the time; ``status`` says which of the open ones there are.
+    All are told the time; ``status`` says which of the open ones there are, in the place of none
+    the sentence that it is given.
     """
 
     known: Mapping[str, AlarmRecord]
     one: Callable[[AlarmRecord, datetime], str]
     all: Callable[[Collection[AlarmRecord], datetime], str]
-    status: Callable[[Collection[AlarmRecord]], str]
+    status: Callable[[Collection[AlarmRecord], datetime, str], str]
 
 
 class LiveBoard(NamedTuple):
     """How good applications are now, as HTML; ``empty`` says why there is nothing to show.
 
-    ``paused`` says of each pause what it holds back.
+    ``paused`` says of each pause what it holds back, ``calm`` what it means that no alarm is open.
     """
 
     table: str
     empty: str
+    calm: str
     paused: tuple[str, ...]
 
 
@@ -120,7 +124,7 @@ class AuditSite:
         self.parts, self._proxy = parts, proxy
         self._passwords = passwords
         self._sessions = Sessions(lambda: passwords.version)
-        self._attempts, self._pages = Attempts(), _environment()
+        self._attempts, self._pages = Attempts(), _environment(parts.clock)
 
     def add_to(self, app: web.Application) -> None:
         """Add the login, and what has no texts; the pages are added by ``page``."""
@@ -302,7 +306,7 @@ class AuditSite:
         raise response
 
 
-def _environment() -> Environment:
+def _environment(clock: Callable[[], float]) -> Environment:
     found = Environment(
         autoescape=True,
         loader=PackageLoader("monitor.audit.serve", "templates"),
@@ -311,6 +315,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     found.filters["moment"] = moment
+    found.filters["with_distance"] = lambda at_ms: with_distance(at_ms, clock())
     return found
 
 
@@ -321,6 +326,19 @@ def moment(epoch_ms: int) -> str:
     '2025-11-24 16:00:00 UTC'
     """
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def with_distance(epoch_ms: int, now: float) -> Markup:
+    """The same, and how far it is from ``now`` (epoch seconds).
+
+    >>> print(with_distance(1_764_000_000_000, 1_764_000_600))
+    2025-11-24 16:00:00 UTC <span class="quiet">10 min ago</span>
+    >>> print(with_distance(1_764_000_000_000, 1_763_999_100))
+    2025-11-24 16:00:00 UTC <span class="quiet">in 15 min</span>
+    """
+    ago_s = now - epoch_ms / 1000
+    distance = f"{in_words(ago_s)} ago" if ago_s >= 0 else f"in {in_words(-ago_s)}"
+    return Markup('{} <span class="quiet">{}</span>').format(moment(epoch_ms), distance)
 
 
 async def _form(request: web.Request) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from monitor.exporter.incidents.headline import details, headline
 from monitor.metrics.catalogue import CATALOGUE
@@ -46,7 +47,10 @@ class WorstShown(NamedTuple):
 
 
 class AlarmExplained(NamedTuple):
-    """What there is to be told of an alarm, from the sentence to single answers."""
+    """What there is to be told of an alarm, from the sentence to single answers.
+
+    ``ago`` is how long ago the change began; ``query`` finds the answers since then.
+    """
 
     key: str
     application: str
@@ -62,7 +66,8 @@ class AlarmExplained(NamedTuple):
     segment_by: str
     segments: tuple[SegmentShift, ...]
     worst: tuple[WorstShown, ...]
-    since: str
+    ago: str
+    query: str
 
 
 def explained(record: AlarmRecord, now: datetime) -> AlarmExplained:
@@ -93,7 +98,15 @@ def explained(record: AlarmRecord, now: datetime) -> AlarmExplained:
             )
             for one in record.worst
         ),
-        record.since.astimezone(UTC).isoformat(timespec="seconds"),
+        _ago(record.since, now),
+        urlencode(
+            {
+                "application": record.application,
+                "metric": record.metric,
+                "order": "worst",
+                "since": record.since.astimezone(UTC).isoformat(timespec="seconds"),
+            }
+        ),
     )
 
 
@@ -122,9 +135,12 @@ def _marks(record: AlarmRecord, now: datetime) -> Iterator[AlarmMark]:
     if record.closed_at is not None:
         found.append(("the alarm ended", record.closed_at))
     for what, at in sorted(found, key=lambda each: each[1]):
-        seconds = (now - at).total_seconds()
-        ago = f"{in_words(seconds)} ago" if seconds > 0 else ""
-        yield AlarmMark(what, moment(at), ago)
+        yield AlarmMark(what, moment(at), _ago(at, now))
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    seconds = (now - at).total_seconds()
+    return f"{in_words(seconds)} ago" if seconds > 0 else ""
 
 
 def _shift(record: AlarmRecord, one: SegmentChange) -> SegmentShift:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from markupsafe import Markup
 
 from monitor.exporter.incidents.explained import explained
-from monitor.exporter.incidents.headline import headline
 from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
 
 #: More than so many rows tell a person nothing.
 MOST_LISTED: Final = 100
+#: Open alarms in the box that a page begins with.
+MOST_OPEN: Final = 5
+#: Of these, alarms that it explains, and answers of each: what one reads in ten seconds.
+_EXPLAINED, _ANSWERS = 2, 3
+#: What is said where no alarm is open: something is watched, or nothing is, or nobody knows yet.
+CALM: Final = "Nothing is worse than normal."
+UNWATCHED: Final = (
+    "Nothing is watched yet: there is no baseline, so nothing can be said to be worse."
+)
+UNREAD: Final = "Whether anything is worse than normal is not known yet."
 
 
 def alarm_fragment(record: AlarmRecord, now: datetime, answers: str = "") -> Markup:
@@ -31,18 +40,28 @@ def alarm_list(records: Collection[AlarmRecord], now: datetime, empty: str) -> M
     return Markup(template.render(alarms=found, more=more, empty=empty))
 
 
-class _OpenAlarm(NamedTuple):
-    """An alarm in one line, and its page."""
+def alarm_status(
+    still_open: Collection[AlarmRecord],
+    now: datetime,
+    calm: str,
+    answers: str = "",
+) -> Markup:
+    """What is worse than normal, the latest first; in the place of none ``calm``.
 
-    text: str
-    key: str
-
-
-def alarm_status(still_open: Collection[AlarmRecord]) -> Markup:
-    """What is worse than normal, the latest first; or that nothing is."""
+    With ``answers``, where single ones are shown, also the worst of them, with a claim of each.
+    """
     newest = sorted(still_open, key=lambda one: one.opened_at, reverse=True)
-    alarms = [_OpenAlarm(headline(one), one.key) for one in newest]
-    return Markup(PAGES.get_template("status.html").render(alarms=alarms))
+    template = PAGES.get_template("status.html")
+    return Markup(
+        template.render(
+            alarms=[explained(one, now) for one in newest[:MOST_OPEN]],
+            more=max(0, len(newest) - MOST_OPEN),
+            answers=answers,
+            most_explained=_EXPLAINED,
+            most_answers=_ANSWERS,
+            calm=calm,
+        )
+    )
 
 
 def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:

@@ -41,20 +41,33 @@ AUDIT_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _ByName = Mapping[str, GaugeMetricFamily]
 
 
-def audit_families(records: Iterable[CorrectionRecord] = ()) -> list[GaugeMetricFamily]:
-    """The families, with what these records say, in their order."""
+def audit_families(
+    records: Iterable[CorrectionRecord] = (), now: float = 0.0
+) -> list[GaugeMetricFamily]:
+    """The families, with what these records say ``now`` (epoch seconds), in their order.
+
+    Of one whose labels have all grown old only that.
+    """
     families = {
         name: GaugeMetricFamily(name, meaning, labels=labels)
         for name, (meaning, labels) in AUDIT_FAMILIES.items()
     }
     for record in records:
         pair = [record.application, record.judge]
+        holds = record.holds_at(now)
         for metric, found in sorted(record.metrics.items()):
             if metric in CATALOGUE:  # whoever may write a record may name anything
-                _add_metric(families, [metric, *pair], found)
+                _add_metric(families, [metric, *pair], found if holds else _without_labels(found))
+        if not holds:
+            continue
         for verdict, agreement in sorted(record.agreement.items()):
             _add_agreement(families, [*pair, verdict], agreement)
     return list(families.values())
+
+
+def _without_labels(found: MetricCorrection) -> MetricCorrection:
+    """What is left once every label is too old to say anything of the judge."""
+    return MetricCorrection(audits=0, needed=found.needed, wrong=0, missing="too_few_audits")
 
 
 def _add_metric(families: _ByName, labels: list[str], found: MetricCorrection) -> None:

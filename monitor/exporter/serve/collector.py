@@ -119,14 +119,13 @@ class QualityCollector(Collector):
         self._blocks, self._segments = [], []
         drift, objectives, info = _drift_families(), _objective_families(), _judge_info()
         changes, missing, audits = change_families(), _missing_family(), audit_families()
-        releases = release_families()
+        releases, now = release_families(), self._clock()
         if self._is_ready():
-            now = self._clock()
             self._aggregator.advance(now)
             yield
             _add_drift(drift, self._aggregator, now)
             changes = change_families(self._alarms(), self._aggregator.named(), now)
-            audits = audit_families(self._audited())
+            audits = audit_families(self._audited(), now)
             releases = yield from self._released()
             for judge in self._aggregator.judges():
                 info.add_metric([judge.label, judge.model, judge.prompts, judge.pipeline], 1)
@@ -136,7 +135,7 @@ class QualityCollector(Collector):
             for key, found in missing_of(self._aggregator, self._learned, estimates):
                 missing.add_metric(list(key), float(found is not None))
             yield from _gathered(self._aggregator.segment_blocks(), self._segments)
-        yield from self._corrected.steps(self._blocks)
+        yield from self._corrected.steps(self._blocks, now)
         written = yield from self._plain.written(self._blocks)
         if self._aggregator.has_segments:
             written += yield from self._by_segment.written(self._segments)

@@ -55,23 +55,25 @@ class CorrectedScores:
         """The same as text."""
         return (yield from self._rolling.written(self._blocks))
 
-    def steps(self, blocks: Iterable[SeriesEstimates]) -> Iterator[None]:
-        """Correct these, block by block; those before are forgotten."""
+    def steps(self, blocks: Iterable[SeriesEstimates], now: float) -> Iterator[None]:
+        """Correct these, block by block; those before are forgotten. ``now`` in epoch seconds."""
         self._blocks = []
         for block in blocks:
             key = block[0].key if block else None
-            errors = self._errors(key) if isinstance(key, SeriesKey) else None
+            errors = self._errors(key, now) if isinstance(key, SeriesKey) else None
             if isinstance(key, SeriesKey) and errors is not None:
                 make = partial(_corrected, key, block, errors)
                 self._blocks.append(self._cache.get(key, (block, errors), make))
                 yield
         self._cache.sweep()
 
-    def _errors(self, key: SeriesKey) -> JudgeErrorsFound | None:
+    def _errors(self, key: SeriesKey, now: float) -> JudgeErrorsFound | None:
         if not is_watched((key.application, key.judge)):
             return None
         record = self._corrections.of(key.application, key.judge)
-        found = None if record is None else record.metrics.get(key.metric)
+        if record is None or not record.holds_at(now):
+            return None
+        found = record.metrics.get(key.metric)
         return None if found is None else found.errors
 
 

@@ -8,10 +8,11 @@ stands in ``front_page.html``, which escapes every text. It says nothing that ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from monitor.exporter.serve.alarm_page import alarm_status
+from monitor.exporter.serve.alarm_page import CALM, UNWATCHED, alarm_status
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
@@ -102,7 +103,7 @@ class _PageSection(NamedTuple):
 
 
 def front_page(
-    front: Front, waiting: Mapping[str, str], stuck: Mapping[str, float], now: str
+    front: Front, waiting: Mapping[str, str], stuck: Mapping[str, float], now: datetime
 ) -> str:
     """The page as HTML; ``now`` is when it was made."""
     scores = None if front.scores is None else front.scores()
@@ -116,9 +117,9 @@ def front_page(
     ]
     return _PAGE.render(
         version=front.version,
-        status=None if unknown else alarm_status(front.alarms or ()),
+        status=None if unknown else alarm_status(front.alarms or (), now, _calm(scores)),
         roles=", ".join(front.roles) or "none yet",
-        now=now,
+        now=now.isoformat(timespec="seconds"),
         sections=sections,
         most_rows=MOST_ROWS,
         refresh_s=REFRESH_S,
@@ -126,6 +127,12 @@ def front_page(
         tables=[_table(each) for each in (scores or ())[:MOST_TABLES]],
         more_tables=max(0, len(scores or ()) - MOST_TABLES),
     )
+
+
+def _calm(scores: Sequence[ScoreTable] | None) -> str:
+    """What it means that no alarm is open."""
+    is_watched = any(row.normal is not None for table in scores or () for row in table.rows)
+    return CALM if is_watched or scores is None else UNWATCHED
 
 
 def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:

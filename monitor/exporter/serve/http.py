@@ -144,7 +144,7 @@ class HttpServer:
         self._telemetry.ready.set(not self._health.waiting)
 
     async def _page(self, request: web.Request) -> web.Response:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = datetime.now(UTC)
         text = front_page(self._front(), self._health.waiting, self._health.stuck, now)
         response = web.Response(text=text, content_type="text/html")
         if _zipped(request):

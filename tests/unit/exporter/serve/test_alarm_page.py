@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 from monitor.exporter.serve.alarm_page import (
+    CALM,
     MOST_LISTED,
+    MOST_OPEN,
+    UNWATCHED,
     alarm_fragment,
     alarm_list,
     alarm_page,
+    alarm_status,
     alarms_page,
 )
-from tests.stages.alarm_records import HEADLINE, SENTENCE, WORST, alarm
+from tests.stages.alarm_records import DETAILS, HEADLINE, SENTENCE, WORST, alarm
 from tests.stages.records import NOON
 
 NOW = NOON + timedelta(minutes=14)
@@ -47,6 +51,36 @@ def test_texts_are_only_where_asked_for() -> None:
     )
 
 
+def test_the_first_lines_say_what_since_when_and_in_which_answers() -> None:
+    """With the worst of these where single ones are shown, else without a text."""
+    box = alarm_status([alarm()], NOW, CALM, "/interactions")
+    for said in (
+        f"<strong>WORSE</strong> {HEADLINE} (10.1 h ago)",
+        DETAILS,
+        "The worst answers since then:",
+        '<a href="/interactions/i-1" dir="auto">secret claim  ← passage 1 (doc-7)</a>',
+        "/interactions?application=support-bot&amp;metric=noise_sensitivity_irrelevant"
+        "&amp;order=worst&amp;since=2026-11-20T02%3A10%3A00%2B00%3A00",
+    ):
+        assert said in box.replace("&gt;", ">"), said
+    plain = alarm_status([alarm()], NOW, CALM)
+    assert (HEADLINE in plain, "secret" in plain, "i-1" in plain) == (True, False, False)
+
+
+def test_the_first_lines_stay_short() -> None:
+    """In a storm two alarms are explained, five are named, and the others are counted."""
+    alarms = [alarm(application=f"bot-{i}") for i in range(7)]
+    box = alarm_status(alarms, NOW, CALM, "/interactions")
+    assert box.count("WORSE") == MOST_OPEN
+    assert box.count("The worst answers since then:") == 2
+    assert "and 2 more" in box
+
+
+def test_where_no_alarm_is_open_it_is_said_what_that_means() -> None:
+    """What the caller knows: all is well, or nothing is watched."""
+    assert f"<p>{UNWATCHED}</p>" in alarm_status([], NOW, UNWATCHED)
+
+
 def test_whatever_stands_on_a_record_is_text() -> None:
     """Its names come from traffic."""
     bad = "<script>alert(1)</script>"
@@ -58,8 +92,9 @@ def test_whatever_stands_on_a_record_is_text() -> None:
         alarm_page(bad, None, NOW),
         alarms_page({"k": record}, NOW),
         alarm_fragment(record, NOW, "/interactions"),
+        alarm_status([record], NOW, CALM, "/interactions"),
     ]
-    assert [bad in page for page in pages] == [False] * 4
+    assert [bad in page for page in pages] == [False] * 5
     assert all("&lt;script&gt;" in page for page in pages)
 
 

@@ -24,10 +24,11 @@ from monitor.exporter.serve.corrected import CORRECTED_FAMILIES
 from monitor.exporter.serve.pages import Pages
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import CorrectionRecord, Removed
+from monitor.records.correction import LABELS_HOLD_S
 from monitor.stats.correction import JudgeErrors, judge_errors
 from tests.stages.corrections import AGREES, HARDLY_KNOWN, audits_of, correction, of_metric
 from tests.stages.properties import costly
-from tests.stages.score_records import FIRST, PERIOD, SECOND, START, WINDOWS, pools, record
+from tests.stages.score_records import FIRST, PERIOD, SECOND, START, WINDOWS, at, pools, record
 
 AUDITS = audits_of(200)
 ERRORS = judge_errors(AUDITS)
@@ -111,6 +112,27 @@ def test_a_window_is_corrected_by_the_formulas() -> None:
         abs=1e-6,
     )
     assert abs(0.25 - value) > 0.005, "the judge's own number is another one"
+
+
+def test_a_correction_ends_with_its_labels() -> None:
+    """Whoever keeps audits may be gone: what was said of the judge 28 days ago says no more."""
+    end = START + 20.0
+    young, old = (
+        correction(
+            audited_until=at(20.0 - LABELS_HOLD_S - older),
+            agreement={"response_by_passage": AGREES},
+        )
+        for older in (0.0, 1.0)
+    )
+    assert young.holds_at(end)
+    assert not old.holds_at(end)
+    corrected = Scene(scored(10, 30)).hold(young).values(metric="faithfulness", window="40s")
+    assert corrected.keys() == CORRECTED_FAMILIES.keys()
+    assert Scene(scored(10, 30)).hold(old).values() == {
+        "rag_monitor_audits": 0,
+        "rag_monitor_audits_needed": of_metric(AUDITS).needed,
+        "rag_monitor_correction_missing": 1,
+    }
 
 
 def test_a_metric_that_is_better_when_lower_is_not_turned_back() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from html.parser import HTMLParser
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.exporter.scores.detectors import DriftKey
+from monitor.exporter.serve.alarm_page import CALM, UNWATCHED
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
@@ -26,7 +28,7 @@ from monitor.records.outcome import RecentOutcomes
 from monitor.telemetry import ScorerTelemetry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-NOW = "2026-11-20T11:00:00+00:00"
+NOW = datetime(2026, 11, 20, 11, tzinfo=UTC)
 
 
 class Read(HTMLParser):
@@ -224,6 +226,17 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1
     assert '<meta http-equiv="refresh" content="3">' in page
+
+
+def test_calm_is_said_only_where_something_is_watched() -> None:
+    """Without a baseline nothing can be worse than it."""
+    pages = []
+    for row in (ROW, ROW._replace(normal=None, is_worse=False)):
+        tables = [ScoreTable("bot", "llm@1", "5m", [row], None)]
+        front = Front("1", ["export"], alarms=(), scores=partial(list, tables))
+        pages.append(front_page(front, {}, {}, NOW))
+    assert [CALM in page for page in pages] == [True, False]
+    assert UNWATCHED in pages[1]
 
 
 def test_without_scores_the_page_says_why() -> None:
