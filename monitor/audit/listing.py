@@ -33,10 +33,14 @@ class Key(NamedTuple):
 
 
 class JudgeInUse(NamedTuple):
-    """A judge of an application: how many it has judged, and since when and until when."""
+    """A judge of an application: how many it has judged, and since when and until when.
+
+    ``in_doubt`` of them with a verdict of which it was not sure.
+    """
 
     application: str
     judge: str
     judged: int
     first_ms: int
     last_ms: int
+    in_doubt: int = 0

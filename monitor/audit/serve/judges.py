@@ -38,6 +38,7 @@ class JudgeRow(NamedTuple):
     judge: JudgeInUse
     agreement: tuple[AgreementRow, ...]
     corrected: str
+    in_doubt: str
     moved: str
     baseline: str
     baseline_ms: int | None
@@ -51,6 +52,7 @@ def judge_row(found: JudgeInUse, said: SaidOfJudge, all_ms: tuple[int, int]) -> 
         found,
         () if correction is None else tuple(_agreement(correction)),
         corrected_said(correction),
+        _in_doubt_said(found),
         ", ".join(
             name.replace("_", " ")
             for name, one in ({} if correction is None else correction.metrics).items()
@@ -116,6 +118,14 @@ def corrected_said(record: CorrectionRecord | None) -> str:
     if nearest.audits < nearest.needed:
         return f"{nearest.audits} of {nearest.needed} audits"
     return (nearest.missing or "").replace("_", " ")
+
+
+def _in_doubt_said(found: JudgeInUse) -> str:
+    if not found.in_doubt:
+        return "never in doubt, or it says nothing of that"
+    return (
+        f"in doubt about {found.in_doubt:,} of them ({100 * found.in_doubt / found.judged:.1f} %)"
+    )
 
 
 def _baseline_said(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:

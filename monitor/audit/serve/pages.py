@@ -344,12 +344,16 @@ def picked_said(record: ScoreRecord) -> str:
         return "Somebody asked for it: it counts for no gauge."
     weight = slot.m / slot.q * slot.u
     if slot.m == 1:
-        return f"Picked with probability {slot.q:g}: it stands for {weight:g} interactions."
+        return f"Picked with probability {slot.q:g}: it stands for {_interactions(weight)}."
     directed = f", by its risk ({1 / slot.u:.2g} times as likely as alike)" if slot.u != 1 else ""
     return (
-        f"One of the {slot.m} interactions of its slot{directed}: it stands for {weight:g} "
-        "interactions."
+        f"One of the {slot.m} interactions of its slot{directed}: it stands for "
+        f"{_interactions(weight)}."
     )
+
+
+def _interactions(weight: float) -> str:
+    return "itself alone" if weight == 1 else f"{weight:g} interactions"
 
 
 def label_said(judged: Verdicts, given: Verdicts) -> str:

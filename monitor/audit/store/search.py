@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Row, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from monitor.audit.listing import Filters, JudgeInUse, Key
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import digest, has_id, stored_name
-from monitor.audit.store.tables import evidence, label, score
+from monitor.audit.store.tables import evidence, is_in_doubt, label, score
 from monitor.records import ScoreRecord, read_score_record
 
 #: Rows of a page.
 PAGE: Final = 50
 #: So many interactions are looked up one by one.
 _FEW: Final = 500
+#: The numbers of so many are read as a set; of more nearly each value is of one of them.
+_MANY: Final = 50_000
 
 
 class Listed(NamedTuple):
@@ -62,10 +64,8 @@ class EvidenceSearch:
     async def page(self, filters: Filters, after: Key | None = None) -> Page:
         """The rows behind ``after``, ``PAGE`` at most."""
         async with self._database.reading() as connection:
-            statement = _listed(filters, after).limit(PAGE + 1)
-            few = await _few(connection, filters)
-            if few is not None:
-                statement = statement.where(score.c.evidence_id.in_(few))
+            narrowing = await _narrowing(connection, filters)
+            statement = _listed(filters, after).where(*narrowing).limit(PAGE + 1)
             rows = (await connection.execute(statement)).all()
             shown = rows[:PAGE]
             numbers = [row.id for row in shown]
@@ -125,8 +125,14 @@ class EvidenceSearch:
             .order_by(evidence.c.application, last.desc(), evidence.c.judge)
             .limit(500)
         )
+        pair = evidence.c.application, evidence.c.judge
+        doubtful = select(*pair, func.count()).where(is_in_doubt).group_by(*pair)
         async with self._database.reading() as connection:
-            return [JudgeInUse(*row) for row in await connection.execute(statement)]
+            in_doubt = {(row[0], row[1]): row[2] for row in await connection.execute(doubtful)}
+            found = [JudgeInUse(*row) for row in await connection.execute(statement)]
+        return [
+            one._replace(in_doubt=in_doubt.get((one.application, one.judge), 0)) for one in found
+        ]
 
     async def choices(self) -> dict[str, list[str]]:
         """What can be filtered by: names of applications and of judges."""
@@ -153,19 +159,27 @@ class EvidenceSearch:
         return FoundInteraction(row.id, record, row.has_texts, row.partition, row.offset)
 
 
-async def _few(connection: AsyncConnection, filters: Filters) -> list[int] | None:
-    """The interactions that a filter leaves, where they are few: of a metric's values only theirs.
+async def _narrowing(connection: AsyncConnection, filters: Filters) -> list[ColumnElement[bool]]:
+    """Conditions on the values of a metric that say anew what the filters do, but quicker.
 
-    A database would else walk along all values of the metric to find those, or that there is none.
+    A database would else walk along all values of the metric and look up the interaction of each,
+    to find those that a filter leaves, or that there is none. That is how few of them are looked up
+    one by one; of more, each value is held against their numbers, which an index has.
     """
     if filters.metric is None:
-        return None
+        return []
+    found: list[ColumnElement[bool]] = []
     for each in _plain(filters._replace(since_ms=None, until_ms=None), evidence.c.event_ms):
-        found = await connection.execute(select(evidence.c.id).where(each).limit(_FEW + 1))
-        numbers = list(found.scalars())
-        if len(numbers) <= _FEW:
-            return numbers
-    return None
+        numbers = select(evidence.c.id).where(each).correlate(None)
+        few = list((await connection.execute(numbers.limit(_FEW + 1))).scalars())
+        if len(few) <= _FEW:
+            return [score.c.evidence_id.in_(few)]
+        more = numbers.limit(_MANY + 1).subquery()
+        count = (await connection.execute(select(func.count()).select_from(more))).scalar_one()
+        if count <= _MANY:
+            # "is true": else PostgreSQL makes a join of it, and walks as before.
+            found.append(score.c.evidence_id.in_(numbers).is_(True))
+    return found
 
 
 def _listed(filters: Filters, after: Key | None) -> Select[Any]:

@@ -87,6 +87,17 @@ id_key = func.substr(evidence.c.interaction_id, literal_column("1"), literal_col
 ID_KEY_LENGTH: Final = 200
 Index("ix_evidence_interaction_id", id_key)
 
+#: The judge was in doubt: a probability between a quarter and three. The number stands in the
+#: statement, else no database sees that its index of those in doubt holds them all.
+is_in_doubt = evidence.c.doubt >= literal_column("0.5")
+Index(
+    "ix_evidence_in_doubt",
+    evidence.c.application,
+    evidence.c.judge,
+    sqlite_where=is_in_doubt,
+    postgresql_where=is_in_doubt,
+)
+
 #: The values of a record, by metric; ``worse`` is the value with larger meaning worse.
 score = Table(
     "score",

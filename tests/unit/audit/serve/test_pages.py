@@ -18,7 +18,7 @@ from tests.benchmarks.audit_pages import PASSWORD, pages
 from tests.stages.audit_setting import DATABASES, database_url
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import judged, judged_as, placed
-from tests.stages.score_records import FIRST
+from tests.stages.score_records import FIRST, START
 
 NINES, DIGITS = "9" * 30, "9" * 5_000
 
@@ -195,3 +195,33 @@ async def test_one_person_has_one_name(database: Database, tmp_path: Path) -> No
             await ann.post("/audit/1", "/audit", action="agree")
             assert "Nothing waits for you" in (await again.get("/audit"))[1]
             assert "/audit/1" in (await bob.get("/audit"))[1]
+
+
+async def test_a_page_says_what_is_there_in_words(tmp_path: Path) -> None:
+    """Times with their distance, reasons, what it stands for, a long claim folded, doubt."""
+    found = Database(f"sqlite:///{tmp_path}/a.db")
+    await found.migrate()
+    claims = Claims(response=("long " * 100, "It costs."), reference=("A reference.",))
+    record = judged(3, probabilities={"c1": {"1": 0.6}}, claims=claims)
+    await EvidenceStore(found, "scores").add([placed(record)], {})
+    request = DrawRequest("bot", "claim_precision", 0, 2 * 10**13, 1, "worst")
+    await AuditDrawing(found).draw(request, 1)
+    async with (
+        pages(found, tmp_path, lambda: START + 63) as port,
+        SiteVisitor(f"http://127.0.0.1:{port}") as ann,
+    ):
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/interactions/3")
+        for said in (
+            '<span class="quiet">60 s ago</span>',
+            "No value of answer relevance: no judge was asked",
+            "it stands for itself alone",
+            f'<details class="long"><summary>1. {("long " * 100)[:200]}…</summary>',
+        ):
+            assert said in page, said
+        assert "in doubt about 1 of them (100.0 %)" in (await ann.get("/judges"))[1]
+        _, page = await ann.get("/audit")
+        assert '<span class="quiet">in 15 min</span>' in page
+        ticked = 'class="verdict judged-yes"><input type="checkbox" name="response_by_passage-0-0"'
+        assert f"{ticked} checked>" in page
+    await found.close()

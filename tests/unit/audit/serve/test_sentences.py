@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from monitor.audit.serve.sentences import sentences
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Judgement
-from tests.stages.audits import judged, judged_as
+from tests.stages.audits import MIXED, judged, judged_as
 from tests.stages.judgements import judgements
 
 
@@ -39,3 +39,12 @@ def test_a_sentence_names_what_it_counts() -> None:
         each for each in sentences(judged(1)) if each.metric == "noise_sensitivity_irrelevant"
     ]
     assert (found.plain, found.said) == ("wrong claims from irrelevant passages", "1 of 2 = 0.50")
+
+
+def test_nothing_right_and_nothing_said_is_no_division_by_zero() -> None:
+    """F1 is 0 then, and the sentence says why in place of a formula."""
+    wrong = MIXED.model_copy(
+        update={"response_by_reference": (False, False), "reference_by_response": (False,)}
+    )
+    (found,) = [each for each in sentences(judged(1, wrong)) if each.metric == "claim_f1"]
+    assert (found.value, "/" in found.said) == (0.0, False)

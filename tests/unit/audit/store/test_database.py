@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from random import Random
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, event, func, insert, inspect, select
 
-from monitor.audit.listing import Filters
+from monitor.audit.listing import Filters, Order
 from monitor.audit.readings import HumanLabel
 from monitor.audit.store.database import Database, DatabaseAway, ValueRefused
 from monitor.audit.store.drawing import LEASE_MS, AuditDrawing, DrawRequest, Strategy
 from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
-from monitor.audit.store.rows import has_id
+from monitor.audit.store.rows import digest, evidence_row, has_id
 from monitor.audit.store.search import PAGE, EvidenceSearch
-from monitor.audit.store.tables import evidence, metadata
+from monitor.audit.store.tables import evidence, is_in_doubt, metadata
 from monitor.errors import ConfigurationError
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Claims, ScoreRecord, Verdicts
@@ -216,6 +217,63 @@ async def test_filters_leave_what_is_asked_for(database: Database) -> None:
         for rare in ({"judge": "nobody@1"}, {"segment": "none"}, {"outcome": "judge_failed"}):
             assert await ids(metric=metric, order=order, **rare) == set()
     assert await search.choices() == {"application": ["bot", "other"], "judge": [FIRST.label]}
+
+
+async def unjudged(database: Database, number: int) -> None:
+    """So many interactions whose judge failed: they have no value of a metric."""
+    failed = judged(0, outcome="judge_failed", reason="deadline", scores={})
+    row = evidence_row(placed(failed))
+    rows = [
+        row | {"digest": digest("bot", f"failed-{i}", "x"), "event_ms": i} for i in range(number)
+    ]
+    async with database.writing() as connection:
+        await connection.execute(insert(evidence), rows)
+
+
+@pytest.mark.parametrize("order", ["newest", "worst"])
+async def test_values_are_held_against_an_index_where_a_filter_leaves_others(
+    database: Database, order: Order
+) -> None:
+    """Else the interaction of each value is looked up, to find that it is another one's."""
+    await filled(database, 60)
+    await unjudged(database, 600)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        asked.append((statement, values))
+
+    async with database.reading() as connection:
+        engine = connection.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    search = EvidenceSearch(database)
+    page = await search.page(Filters(metric="faithfulness", outcome="judge_failed", order=order))
+    assert page.rows == ()
+    statement, values = next(each for each in asked if "ORDER BY" in each[0])
+    async with database.reading() as connection:
+        if not database.is_sqlite:
+            await connection.exec_driver_sql("SET enable_seqscan = off")
+        explain = "EXPLAIN QUERY PLAN" if database.is_sqlite else "EXPLAIN"
+        plan = str((await connection.exec_driver_sql(f"{explain} {statement}", values)).all())
+    assert ("LIST SUBQUERY" if database.is_sqlite else "hashed SubPlan") in plan, plan
+    found = await search.page(Filters(metric="faithfulness", outcome="scored", order=order))
+    assert len(found.rows) == PAGE
+
+
+async def test_judges_say_how_often_they_were_in_doubt(database: Database) -> None:
+    """From an index of those alone."""
+    sure, doubtful = {"c1": {"1": 0.9}}, {"c1": {"1": 0.6}}
+    records = [judged(i, probabilities=doubtful if i % 4 == 0 else sure) for i in range(20)]
+    await EvidenceStore(database, "scores").add([placed(one) for one in records], {})
+    (found,) = await EvidenceSearch(database).judges()
+    assert (found.judged, found.in_doubt) == (20, 5)
+    async with database.reading() as connection:
+        if not database.is_sqlite:
+            await connection.exec_driver_sql("SET enable_seqscan = off")
+        asked = select(func.count()).where(is_in_doubt, evidence.c.application == "bot")
+        explain = "EXPLAIN QUERY PLAN" if database.is_sqlite else "EXPLAIN"
+        statement = asked.compile(dialect=connection.dialect)
+        plan = (await connection.exec_driver_sql(f"{explain} {statement}", ("bot",))).all()
+    assert "ix_evidence_in_doubt" in str(plan)
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "stratified", "worst"])
