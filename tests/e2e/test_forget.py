@@ -36,14 +36,16 @@ def told(number: int, person: str) -> ScoreRecord:
 async def setting(
     request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
 ) -> AuditSetting:
-    """Ann's second of three answers is quoted by an alarm."""
+    """An alarm quotes an answer to ann, and one to bob."""
     database = await database_url(request, tmp_path)
     found = AuditSetting(kafka_broker.bootstrap, tmp_path, database)
     await found.made()
     await found.write([told(0, "bob"), told(1, "ann"), told(2, "bob"), told(3, "ann")])
-    claim = CLAIM.model_copy(update={"text": SECRET})
     quotes = [
-        WORST.model_copy(update={"interaction_id": name, "claims": (claim,)}) for name in "12"
+        WORST.model_copy(
+            update={"interaction_id": name, "claims": (CLAIM.model_copy(update={"text": text}),)}
+        )
+        for name, text in (("1", SECRET), ("2", "what bob was told"))
     ]
     record = alarm(application="bot", worst=tuple(quotes))
     rows = [Record(record.to_json(), record.key.encode())]
@@ -101,6 +103,7 @@ async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
         await until(lambda: _taken(process, 5), "the fifth")
         seen = await pages(setting, process)
         assert SECRET not in seen
+        assert "what bob was told" in seen
         assert "Its texts were forgotten. The numbers stay." in seen
         assert await quoted(setting) == {"1": 0, "2": 1}  # bob's is still there
         assert (await _scores(process))[: len(before)] == before
