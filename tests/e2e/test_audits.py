@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import json
+import os
 import time
 from collections.abc import Iterator
 from functools import partial
