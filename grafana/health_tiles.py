@@ -12,6 +12,8 @@ CONSUMED: Final = "rag_monitor_interactions_consumed_total"
 ENDED: Final = "rag_monitor_interactions_total"
 FLYING: Final = "rag_monitor_interactions_in_flight"
 PROCESS: Final = "job, instance"
+#: What the first tile says; no text for "no value" has a colour, and nothing that answers is bad.
+READY: Final = {-1.0: ("Down", WORSE), 0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}
 #: Of our processes only: every program has a memory.
 OURS: Final = f"* on ({PROCESS}) group_left () max by ({PROCESS}) (rag_monitor_build_info)"
 
@@ -25,16 +27,15 @@ def difference() -> str:
 
 def tiles() -> list[tuple[int, Json]]:
     """Widths and panels."""
-    words = {0.0: ("Not ready", WORSE), 1.0: ("Ready", GOOD)}
-    ready = or_unknown("min(rag_monitor_ready)")
+    ready = "min(rag_monitor_ready) or vector(-1)"
     lost = or_unknown(f"max(abs({difference()}))")
     lag = or_unknown("max(rag_monitor_consumer_lag_seconds)")
     dead = or_zero(increase("rag_monitor_dead_letters_total"))
     one = zero_is_good(worse=1)
     return [
-        (6, tile(_READY, ready, words=words, absent="Down", steps=NEUTRAL)),
-        (6, tile(_LAG, lag, steps=zero_is_good(60, 600))),
-        (6, tile(_LOST, lost, steps=one)),
+        (6, tile(_READY, ready, words=READY, absent="Down", steps=NEUTRAL)),
+        (6, tile(_LAG, lag, absent="Unknown", steps=zero_is_good(60, 600))),
+        (6, tile(_LOST, lost, absent="No scorer", steps=one)),
         (6, tile(_DEAD, dead, steps=one)),
     ]
 

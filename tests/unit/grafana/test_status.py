@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from grafana.changes import LEARNING, NOBODY, SOON
+from grafana.health_tiles import READY
+from grafana.parts import GOOD, WORSE
 from grafana.quality_tiles import STATUS
 from tests.dashboards import BUILT_IN, CHOSEN, dashboards, filled, open_panels, queries
 from tests.stages.promtool import promtool
@@ -144,6 +146,19 @@ def test_one_sentence_says_what_matters_most(
     ]
     found = _sentences(inputs, tmp_path)
     assert found == said
+
+
+@pytest.mark.parametrize(("seen", "word"), [([1, 1], "Ready"), ([1, 0], "Not ready"), ([], "Down")])
+def test_who_is_not_there_is_red(seen: list[int], word: str, tmp_path: Path) -> None:
+    """Nothing that answers has no colour by itself; it stands among what is wrong."""
+    inputs = [
+        {"series": f'rag_monitor_ready{{instance="{one}"}}', "values": f"{value}x10"}
+        for one, value in zip(TWO, seen, strict=False)
+    ]
+    (number,) = (number for number, (said, _) in READY.items() if said == word)
+    assert READY[number][1] == (GOOD if word == "Ready" else WORSE)
+    found = evaluated("Ready", inputs, [{"labels": "{}", "value": number}], tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def two_applications() -> list[dict[str, str]]:
