@@ -44,9 +44,13 @@ class FirstEvidence(NamedTuple):
 
 
 def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
-    """By these settings, with so many judged a day (above 0), all of one application and judge."""
+    """By these settings, with so many judged a day (above 0), all of one application and judge.
+
+    A baseline is given where an entry has all metrics that are watched: the others are learned.
+    """
     period_s = settings.drift.period_s or DAY_S * period_days(per_day)
-    if settings.drift.baselines:
+    watched = set(settings.drift.metrics)
+    if any(watched <= set(given.metrics) for given in settings.drift.baselines):
         return FirstEvidence(0, 0, period_s)
     days = _days(settings, per_day)
     # What it is learned from lies within two periods.

@@ -56,7 +56,11 @@ def test_baselines_that_are_given_need_no_learning() -> None:
     assert watch(settings(), FOUND, 0.01).learn_slots == 10_000
     assert watch(settings(), LITTLE, 0.01).learn_slots == 140
     given = '[{"application": "bot", "metrics": {"faithfulness": 0.9}}]'
-    assert watch(settings(drift__baselines=given), FOUND, 0.01).learn_slots == 0
+    one = {"drift__baselines": given, "drift__metrics": "faithfulness"}
+    assert watch(settings(**one), FOUND, 0.01).learn_slots == 0
+    # The other metrics are learned; where they never can be, nothing is said to come at once.
+    assert watch(settings(drift__baselines=given), FOUND, 0.01).learn_slots == 10_000
+    assert first_evidence(settings(drift__baselines=given), 2 / 30).after_s is None
 
 
 @pytest.mark.parametrize(("probability", "members"), [(1.0, 1), (0.7, 1), (0.05, 20)])
