@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from monitor.stats.dependence import is_beyond_chance
@@ -21,11 +21,15 @@ _ENOUGH_BATCHES: Final = 10
 
 
 class ScoredPick(NamedTuple):
-    """A scored pick: its segment ("" without one), u, and its value."""
+    """A scored pick: its segment ("" without one), u, and its value.
+
+    Picks of one ``cluster`` belong together, as those of one session do; 0 says nothing of it.
+    """
 
     segment: str
     u: float
     value: float
+    cluster: int = 0
 
 
 #: Standard errors between two halves of what was learned from that are told.
@@ -108,6 +112,17 @@ class Baseline:
             own = max(errors, self.se + tolerated)
         return own + DAY_SPREADS * self.day_spread + self.hour_spread
 
+    def as_dependent(self, dependence: float) -> Baseline:
+        """The same where scores repeat each other so much, if that is more than was seen here.
+
+        >>> Baseline(0.5, 0.125, {}).as_dependent(4.0).se
+        0.25
+        """
+        if dependence <= self.dependence:
+            return self
+        error = self.se * math.sqrt(dependence / self.dependence)
+        return replace(self, se=error, dependence=dependence)
+
     def of(self, segment: str, tolerance: Tolerance = NOTHING, event_time: float = 0.0) -> float:
         """B of a segment at an event time (epoch seconds), at most 1.
 
@@ -162,7 +177,7 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     mean = math.fsum(pick.u * pick.value for pick in held) / total
     off = [pick.u * (pick.value - mean) for pick in held]
     squares = math.fsum(one * one for one in off)
-    inflation = dependence(off)
+    inflation = max(dependence(off), cluster_dependence(off, [pick.cluster for pick in held]))
     by_segment: dict[str, list[ScoredPick]] = {}
     for pick in held:
         by_segment.setdefault(pick.segment, []).append(pick)
@@ -193,12 +208,63 @@ def dependence(off: Sequence[float]) -> float:
     >>> dependence([1.0, -1.0] * 400), round(dependence(([1.0] * 40 + [-1.0] * 40) * 10), 1)
     (1.0, 42.1)
     """
-    batches = [math.fsum(off[i : i + BATCH]) for i in range(0, len(off) // BATCH * BATCH, BATCH)]
-    m, squares = len(batches), math.fsum(one * one for one in off[: len(off) // BATCH * BATCH])
-    if m < _ENOUGH_BATCHES or not squares:
+    m, found = _of_batches(off)
+    return found if m and is_beyond_chance(found, m) else 1.0
+
+
+def cluster_dependence(off: Sequence[float], clusters: Sequence[int]) -> float:
+    """V by clusters: the sums are those of clusters; a pick without one is one by itself.
+
+    It is 1 without any, where chance alone gives as much, and below ten clusters.
+
+    >>> alike = [1.0] * 4 + [-1.0] * 4
+    >>> cluster_dependence(alike * 20, [n // 4 + 1 for n in range(160)]) > 4.0
+    True
+    >>> cluster_dependence(alike * 20, [0] * 160)
+    1.0
+    """
+    sums: dict[int, list[float]] = {}
+    alone = list[float]()
+    for one, cluster in zip(off, clusters, strict=True):
+        if cluster:
+            sums.setdefault(cluster, []).append(one)
+        else:
+            alone.append(one)
+    found = [math.fsum(sums[cluster]) for cluster in sorted(sums)]
+    m, squares = len(found) + len(alone), math.fsum(one * one for one in off)
+    if not sums or m < _ENOUGH_BATCHES or not squares:
         return 1.0
-    found = m / (m - 1) * math.fsum(one * one for one in batches) / squares
-    return found if is_beyond_chance(found, m) else 1.0
+    v = m / (m - 1) * math.fsum(one * one for one in [*found, *alone]) / squares
+    return v if is_beyond_chance(v, m) else 1.0
+
+
+def common_dependence(metrics: Iterable[Sequence[ScoredPick]]) -> float:
+    """V of all metrics of the same answers: the mean of what the batches of each give.
+
+    A day of little traffic is some thirty batches, which tell a V of 3 from none four times in
+    five only. Sessions are those of all metrics, so that together they tell more.
+    """
+    told = [(m, found) for m, found in map(_of_batches, map(_off, metrics)) if m]
+    if not told:
+        return 1.0
+    mean = math.fsum(found for _, found in told) / len(told)
+    return mean if is_beyond_chance(mean, max(m for m, _ in told)) else 1.0
+
+
+def _off(picks: Sequence[ScoredPick]) -> list[float]:
+    total = math.fsum(pick.u for pick in picks)
+    mean = math.fsum(pick.u * pick.value for pick in picks) / total
+    return [pick.u * (pick.value - mean) for pick in picks]
+
+
+def _of_batches(off: Sequence[float]) -> tuple[int, float]:
+    """How many batches there are, and V of them; none where that tells nothing."""
+    whole = len(off) // BATCH * BATCH
+    batches = [math.fsum(off[i : i + BATCH]) for i in range(0, whole, BATCH)]
+    m, squares = len(batches), math.fsum(one * one for one in off[:whole])
+    if m < _ENOUGH_BATCHES or not squares:
+        return 0, 1.0
+    return m, m / (m - 1) * math.fsum(one * one for one in batches) / squares
 
 
 def _halves_z(picks: Sequence[ScoredPick]) -> float | None:

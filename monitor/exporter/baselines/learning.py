@@ -22,6 +22,7 @@ from monitor.stats.baseline import (
     Baseline,
     ScoredPick,
     SegmentSpread,
+    common_dependence,
     hour_of_day,
     learned,
 )
@@ -242,15 +243,21 @@ def _recorded(
     for number, (event_time, slot) in enumerate(scored, 1):
         for name, value in slot.values:
             if value is not None:
-                picks.setdefault(name, []).append(ScoredPick(slot.segment, slot.u, value))
+                picks.setdefault(name, []).append(
+                    ScoredPick(slot.segment, slot.u, value, slot.cluster)
+                )
                 hours.setdefault(name, []).append(hour_of_day(event_time))
         if number % STEP == 0:
             yield
+    told = {name for name in picks if name in _DIRECTED and len(picks[name]) >= least}
+    common = common_dependence(picks[name] for name in sorted(told))
+    yield
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         if metric.higher_is_better is not None:
-            baseline = learned(picks.get(name, ())) if len(picks.get(name, ())) >= least else None
+            baseline = learned(picks[name]) if name in told else None
             if baseline is not None:
+                baseline = baseline.as_dependent(common)
                 apart = _hours_apart(picks[name], hours[name], baseline.dependence)
                 metrics[name] = _turned(
                     replace(baseline, hour_spread=apart), metric.higher_is_better

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.baseline import MOST_SEGMENTS, Baseline, ScoredPick, Tolerance, learned
+from monitor.stats.baseline import (
+    MOST_SEGMENTS,
+    Baseline,
+    ScoredPick,
+    Tolerance,
+    common_dependence,
+    learned,
+)
 
 PICKS = st.lists(
     st.builds(
@@ -131,3 +138,63 @@ def test_hours_of_the_day_move_what_is_usual() -> None:
     found = Baseline(0.2, 0.01, {"a": 0.1}, hours=hours)
     assert found.of("a", event_time=86_400.0 * 7 + 5 * 3_600) == pytest.approx(0.1 + 0.05 + 0.02)
     assert found.of("a", event_time=3 * 3_600.0) == pytest.approx(0.02)
+
+
+def sessions(rng: random.Random, count: int) -> list[list[ScoredPick]]:
+    """Of three metrics: answers of three sessions at a time, ten a session, with an ICC of 0.2."""
+    found: list[list[ScoredPick]] = [[], [], []]
+
+    def opened(name: int) -> tuple[int, list[float]]:
+        return name, [rng.betavariate(0.08 * 4, 0.92 * 4) for _ in found]
+
+    running = [opened(name) for name in (1, 2, 3)]
+    for number in range(count):
+        place = rng.randrange(3)
+        name, rates = running[place]
+        for picks, rate in zip(found, rates, strict=True):
+            picks.append(ScoredPick("", 1.0, float(rng.random() < rate), name))
+        if rng.random() < 0.1:
+            running[place] = opened(number + 4)
+    return found
+
+
+def test_a_day_of_sessions_is_seen_in_all_metrics_together() -> None:
+    """One metric alone takes a day of them for independent now and then: V = 1, and alarms."""
+    days = [sessions(random.Random(seed), 1_200) for seed in range(30)]
+    by_neighbours = [[pick._replace(cluster=0) for pick in picks] for day in days for picks in day]
+    alone = [must_learn(picks).dependence for picks in by_neighbours]
+    together = [common_dependence(day) for day in days]
+    rng = random.Random(2)
+    independent = [
+        common_dependence(
+            [[ScoredPick("", 1.0, float(rng.random() < 0.08)) for _ in range(1_200)]] * 3
+        )
+        for _ in range(30)
+    ]
+    print(f"alone {min(alone):.2f}, together {min(together):.2f}; none {independent.count(1.0)}")
+    assert min(alone) == 1.0
+    assert min(together) > 1.4
+    assert independent.count(1.0) >= 26
+
+
+def test_clusters_that_are_known_say_more_than_neighbours() -> None:
+    """Sessions that lie apart: neighbours are of others, and repeat nothing."""
+    rng = random.Random(4)
+    rates = [rng.betavariate(0.2, 1.8) for _ in range(120)]
+    picks = [
+        ScoredPick("", 1.0, float(rng.random() < rate), name)
+        for _ in range(10)
+        for name, rate in enumerate(rates, 1)
+    ]
+    assert must_learn([pick._replace(cluster=0) for pick in picks]).dependence == 1.0
+    found = must_learn(picks)
+    assert 2.5 < found.dependence < 6.0
+    assert found.se > 1.5 * must_learn([pick._replace(cluster=0) for pick in picks]).se
+
+
+def test_a_metric_takes_what_all_of_them_say() -> None:
+    """The error grows with the root of V, and nothing is taken away."""
+    found = must_learn(sessions(random.Random(5), 1_200)[0])
+    more = found.as_dependent(4.0 * found.dependence)
+    assert more.se == pytest.approx(2.0 * found.se)
+    assert found.as_dependent(1.0) == found

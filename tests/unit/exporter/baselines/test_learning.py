@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.learning import Learner, LearningSettings, Progress, normal_of
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import NOWHERE, Observation, Reader, candidate_of
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import Outcome, ScoreRecord
@@ -26,12 +26,16 @@ PAIR = ("bot", FIRST.label)
 
 
 def results(
-    records: Iterable[ScoreRecord], now: float, learner: Learner, known: set[tuple[str, str]]
+    records: Iterable[ScoreRecord],
+    now: float,
+    learner: Learner,
+    known: set[tuple[str, str]],
+    cluster_by: str | None = None,
 ) -> list[tuple[Progress, BaselineRecord | None]]:
     """Progress of every pair over the records that count."""
-    selection = Selection()
+    selection, reader = Selection(), Reader(cluster_by=cluster_by)
     for each in records:
-        selection.add(candidate_of(each, each.to_json()))
+        selection.add(reader.candidate(each, each.to_json(), NOWHERE))
     training_slots = TrainingSlots(lambda *pair: pair in known, selection.counted)
     for candidate in selection.counted():
         if isinstance(candidate.payload, Observation):
@@ -319,3 +323,25 @@ def test_what_was_passed_over_is_learned_from_all_the_same(
             fresh.apply(candidate, candidate.payload, +1)
     now = START + 300.0
     assert at_once(learner.results(training_slots, now)) == at_once(learner.results(fresh, now))
+
+
+def test_sessions_that_records_name_widen_the_error() -> None:
+    """As export.cluster says: evidence and error go by the V that it gives."""
+    rng = random.Random(4)
+    rates = [rng.betavariate(0.2, 1.8) for _ in range(60)]
+    records = [
+        record(str(number), float(number), float(rng.random() > rate), attributes={"session": name})
+        for number, (name, rate) in enumerate(
+            (f"s{name}", rate) for _ in range(10) for name, rate in enumerate(rates)
+        )
+    ]
+    learner = Learner(LearningSettings(600, 0))
+    found = []
+    for cluster_by in (None, "session"):
+        ((_, learned),) = results(records, 700.0, learner, set(), cluster_by)
+        assert learned is not None
+        found.append(learned.metrics["faithfulness"])
+    plain, by_session = found
+    assert plain.dependence == 1.0
+    assert by_session.dependence > 2.0
+    assert by_session.se > 1.4 * plain.se
