@@ -225,9 +225,19 @@ def _mean(item: str) -> tuple[str, float]:
 
 
 def _line(row: dict[str, Any]) -> str:
+    """One application and judge; where enough was scored, that nobody has published it.
+
+    >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 10}
+    >>> _line(row)
+    'bot  a@1  learning: 9 of 10 scored slots'
+    >>> _line({**row, "slots": 10})
+    'bot  a@1  learning: 10 of 10 scored slots; no exporter has published it yet'
+    """
     who = f"{row['application']}  {row['judge']}"
     if row["learning"]:
-        return f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
+        found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
+        is_enough = row["slots"] is not None and row["slots"] >= row["needed"]
+        return f"{found}; no exporter has published it yet" if is_enough else found
     if row["origin"] in (None, "reset"):
         return f"{who}  fixed by the configuration"
     of = f" from {row['slots']} slots" if row["slots"] else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
 from typing import Final
@@ -62,6 +62,7 @@ def gauges(
     if aggregator.auto_period:
         lines = list(_filled(lines))
         aggregator.begin_anew(of_times(_event_times(lines), at))
+    telemetry.drift_period.set(aggregator.period_s)
     # First, so that records count as they come, and not all at once at the end.
     aggregator.advance(at)
     with no_garbage():
@@ -105,11 +106,18 @@ def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
     return "read"
 
 
-def _event_times(lines: Iterable[bytes]) -> Iterator[float]:
-    """Of those that are score records; the others are counted when they are read."""
+def _event_times(lines: Iterable[bytes]) -> Iterable[float]:
+    """Of those that are score records, one for each interaction; others are counted when read.
+
+    Of several the latest, so that neither their order nor their number decides.
+    """
+    found: dict[tuple[str, str], float] = {}
     for line in lines:
         with suppress(RecordSkipped):
-            yield read_score_record(line).event_time.timestamp()
+            record = read_score_record(line)
+            name, at = (record.application, record.interaction_id), record.event_time.timestamp()
+            found[name] = max(at, found.get(name, at))
+    return found.values()
 
 
 def _filled(lines: Iterable[bytes]) -> Iterable[bytes]:

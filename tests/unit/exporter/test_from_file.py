@@ -245,3 +245,12 @@ def test_a_metric_without_a_baseline_is_named() -> None:
     assert [(line.split('metric="')[1].split('"')[0], line[-3:]) for line in missing] == [
         ("faithfulness", "0.0"), ("hallucination", "1.0"),
     ]  # fmt: skip
+
+
+def test_a_period_by_itself_counts_each_interaction_once() -> None:
+    """800 on a day ask for two days, however often their records stand in the file; it is shown."""
+    lines = [record(str(i), 50_000.0 + 60.0 * i).to_json() for i in range(800)]
+    for times in (1, 2):
+        found = made(**{"drift.period": "auto"})
+        page = samples(gauges(*found[::2], lines * times, START + 140_000.0))
+        assert page["rag_monitor_drift_period_seconds"] == 2 * 86_400
