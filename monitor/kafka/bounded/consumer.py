@@ -344,9 +344,14 @@ class BoundedFetcher(Fetcher):
             self._losses.went_back(partition, before, begin)
             self._begun_again.add(TopicPartition(*partition))
 
-    def has_begun_again(self, partition: TopicPartition) -> bool:
-        """Whether it was moved to the beginning, since that was forgotten last."""
-        return partition in self._begun_again
+    def leave(self, partition: TopicPartition, position: int) -> int | None:
+        """Where reading ended in the old log; None where that was told, and it reads the new one.
+
+        A broker that has refused a position may have moved it to the beginning by now.
+        """
+        if partition in self._begun_again:
+            return None
+        return self._out_of_range.pop(partition, position)
 
     def forget_beginnings(self, topic: str) -> None:
         """The topic's log is known to be what it is now."""
@@ -464,8 +469,9 @@ class BoundedConsumer(AIOKafkaConsumer):
         ]
         begins = await self.beginning_offsets(parts)
         for part in parts:
-            if not self._fetcher.has_begun_again(part):  # else the broker has refused its position
-                before = await self.position(part)
+            # Meanwhile the broker may refuse the position of the old log: it is told once.
+            before = self._fetcher.leave(part, await self.position(part))
+            if before is not None:
                 self._losses.went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
 
