@@ -89,6 +89,16 @@ def descriptors(monitor: MonitorProcess) -> int:
     return len(list(Path(f"/proc/{monitor.pid}/fd").iterdir()))
 
 
+async def closed_of(monitor: MonitorProcess, least: int) -> dict[str, float] | None:
+    """How many were closed because they do not read, by reason; None before there are so many."""
+    page = await monitor.metrics()
+    found = {
+        reason: total(page, "rag_monitor_http_connections_closed_total", reason=reason)
+        for reason in ("slow_answer", "too_many")
+    }
+    return found if sum(found.values()) >= least else None
+
+
 @pytest.mark.timeout(120)
 async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> None:
     """1,100 at once: health is answered all along, and all of them are closed, told and counted."""
@@ -133,13 +143,10 @@ async def test_who_asks_and_never_reads_takes_nothing_from_health_checks(tmp_pat
         asking.cancel()
         for connection in opened:
             connection.close()
-        page = await monitor.metrics()
-        counted = {
-            reason: total(page, "rag_monitor_http_connections_closed_total", reason=reason)
-            for reason in ("slow_answer", "too_many")
-        }
+        # The last few may be among the descriptors above: what closes them is not over yet.
+        counted = await until(lambda: closed_of(monitor, STUCK), "all are counted")
         # Who has its answer already, and is about to go, may make room as well.
-        assert STUCK <= sum(counted.values()) <= STUCK + healthy.asked
+        assert sum(counted.values()) <= STUCK + healthy.asked
         assert counted["slow_answer"] > 0, "of those that were left"
         told = [event for event in monitor.events() if event["event"] == "http_connections_closed"]
         assert {event["reason"] for event in told} == {"slow_answer", "too_many"}

@@ -335,7 +335,8 @@ def test_a_judge_whose_scores_were_all_replaced_has_no_audits(is_looked_at: bool
 def test_what_is_served_is_what_the_client_library_writes() -> None:
     """In both formats, line by line; again when it is known, and after a new correction."""
     scene = Scene(scored(10, 30)).hold(correction(agreement={"relevance": AGREES}))
-    pages = Pages(CollectorRegistry())
+    # Never dear: a dear page would be given again for a second.
+    pages = Pages(CollectorRegistry(), cpu=lambda: 0.0)
     pages.with_part(scene.collector, asyncio.Lock())
 
     async def page(accept: str) -> bytes:
