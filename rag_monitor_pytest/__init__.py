@@ -33,7 +33,7 @@ def rag_score() -> Callable[..., Mapping[str, MetricResult]]:
     def scored(**given: Any) -> Mapping[str, MetricResult]:
         __tracebackhide__ = True
         import rag_monitor  # noqa: F401 - finds our package whatever else is called monitor
-        from monitor.api.bounds import bounded
+        from monitor.api.thresholds import bounded
 
         results, broken = bounded(given)
         if broken:

@@ -1,1 +1,1 @@
-"""Where settings become objects, and the process that these make up."""
+"""Where settings become objects (policies, judges, formats), and the process that these make up."""

@@ -17,7 +17,7 @@ from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan, Unread
 from monitor.records import Interaction
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 from monitor.runtime.health import Health
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import judge_input

@@ -23,8 +23,8 @@ from monitor.ingest.formats.mapped import Mapped, json_object
 from monitor.ingest.formats.mapping import PassagePlaces, Place, RecordMapping
 from monitor.ingest.formats.otlp import has_protobuf
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
-from monitor.ingest.formats.registered import Registered, Schemas
 from monitor.ingest.formats.reshaping import Reshaping, Step
+from monitor.ingest.formats.schema_registry import Registered, Schemas
 from monitor.ingest.registry.client import RegistryAccess
 from monitor.ingest.registry.store import SchemaStore
 from monitor.runtime.expressions import Expression

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from monitor.audit.people import KINDS, flat, peoples_values
+from monitor.audit.human_scores import KINDS, flat, peoples_values
 from monitor.audit.readings import AuditReading
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime, ConfigDict, ValidationError
 
-from monitor.audit.people import check, peoples_values
+from monitor.audit.human_scores import check, peoples_values
 from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.audit.store.rows import milliseconds
 from monitor.errors import ConfigurationError

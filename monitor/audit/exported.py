@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from monitor.audit.exchange import audit_line
-from monitor.audit.people import peoples_values
+from monitor.audit.human_scores import peoples_values
 from monitor.audit.readings import AuditReading
 from monitor.errors import ConfigurationError
 from monitor.metrics.catalogue import CATALOGUE

@@ -161,7 +161,7 @@ def _decoded(settings: Settings, found: Recognised, records: list[KafkaRecord]) 
 
     from monitor.app.formats import registry_schemas
     from monitor.errors import MessageRejected
-    from monitor.ingest.formats.registered import decoded_by, schema_id
+    from monitor.ingest.formats.schema_registry import decoded_by, schema_id
 
     schemas, objects, others = registry_schemas(settings, None), [], Counter(found.others)
     assert schemas is not None, "its address is set"

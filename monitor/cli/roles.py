@@ -234,7 +234,7 @@ def version(json: AsJson = False) -> None:
         return
     import platform
 
-    from monitor.ingest.headers import DEAD_LETTER_SCHEMA
+    from monitor.ingest.dead_letter_headers import DEAD_LETTER_SCHEMA
     from monitor.records.alarm import ALARM_SCHEMA
     from monitor.records.control import CONTROL_SCHEMA, KINDS
     from monitor.records.score import SCORE_SCHEMA

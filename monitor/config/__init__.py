@@ -10,7 +10,7 @@ from monitor.config.parts import PARTS, ROLES, SecretPart
 from monitor.config.rules import Rule
 from monitor.config.sections import Settings
 from monitor.config.sources import load, read_secret
-from monitor.config.start import START_HERE
+from monitor.config.starter import START_HERE
 from monitor.config.watching import FixedBaseline, FixedMean
 
 __all__ = [

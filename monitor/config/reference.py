@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from monitor.config.explain import listed, paths
 from monitor.config.schema import secret_paths
 from monitor.config.sections import Settings
-from monitor.config.start import START_HERE
+from monitor.config.starter import START_HERE
 
 HEAD: Final = """# Configuration reference
 

@@ -15,7 +15,7 @@ from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.plan import FACTORS, simulation
 from monitor.plan.quantities import USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES, Judged
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 from monitor.stats.period import DAY_S
 
 #: Judged a day, below which only one metric should be watched, and below which a baseline that is

@@ -12,7 +12,7 @@ from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
-from monitor.lookup.placed import PlacedScore
+from monitor.lookup.findings import PlacedScore
 from monitor.metrics.offending import judged_claims, reference_claims
 from monitor.records import ScoreRecord, read_score_record
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 from monitor.app.inspection import InputRules, LookupAccess
 from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
-from monitor.ingest import headers
+from monitor.ingest import dead_letter_headers as headers
 from monitor.ingest.dead_letters.listing import row
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord, gathered
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
-from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
+from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.reading import scanned, scores, spellings
 from monitor.records import Interaction, Source
 from monitor.sampling.copies import digest_of

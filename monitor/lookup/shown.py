@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.lookup.claims import claim_lines, passage_lines, reference_lines
-from monitor.lookup.placed import PlacedScore
+from monitor.lookup.findings import PlacedScore
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
 from monitor.metrics.offending import judged_claims, reference_claims

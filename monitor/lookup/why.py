@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
+from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.shown import latest_first, shown_time
 from monitor.records import Outcome, Reason, ScoreRecord
 

@@ -12,8 +12,8 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK, looks_like
 from monitor.ingest.formats.otlp import has_protobuf, proto_spans
-from monitor.ingest.formats.registered import schema_id
 from monitor.ingest.formats.rejection import not_unpacked
+from monitor.ingest.formats.schema_registry import schema_id
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Source
 

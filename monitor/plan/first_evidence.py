@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from monitor.config import Settings
 from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
-from monitor.records import spans
+from monitor.records import durations as spans
 from monitor.stats.period import DAY_S, period_days
 from monitor.stats.threshold import WEEK_S
 

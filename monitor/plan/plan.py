@@ -11,7 +11,7 @@ from monitor.plan.delay import Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
-from monitor.records import spans
+from monitor.records import durations as spans
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson

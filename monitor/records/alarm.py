@@ -13,8 +13,8 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from monitor.records import AnyMinor, Frozen, Score
+from monitor.records.durations import in_words
 from monitor.records.keyed import Keyed, read_keyed
-from monitor.records.spans import in_words
 
 ALARM_SCHEMA: Final = "rag.alarm/1"
 MOST_SEGMENTS: Final = 20

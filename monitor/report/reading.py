@@ -12,7 +12,7 @@ from monitor import __version__
 from monitor.app.inspection import LookupAccess
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.ingest.headers import read_dead_letter
+from monitor.ingest.dead_letter_headers import read_dead_letter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord

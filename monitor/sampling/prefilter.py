@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from monitor.ingest import headers
+from monitor.ingest import dead_letter_headers as headers
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.sampling.hashing import MultiPrefilter, Sampler, threshold

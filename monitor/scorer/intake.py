@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from monitor.control.pauses import Pauses
 from monitor.errors import MessageRejected
-from monitor.ingest import headers
+from monitor.ingest import dead_letter_headers as headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from monitor.ingest import headers
+from monitor.ingest import dead_letter_headers as headers
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.exporter.incidents.headline import details, headline
+from monitor.exporter.messages.headline import details, headline
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monitor.exporter.incidents.headline import details, headline
+from monitor.exporter.messages.headline import details, headline
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, missing_stack
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce

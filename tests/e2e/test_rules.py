@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from monitor.config import load
-from monitor.exporter.incidents.headline import details, headline
+from monitor.exporter.messages.headline import details, headline
 from monitor.rules.render import rendered
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_broker import KafkaBroker

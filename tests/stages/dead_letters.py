@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.errors import MessageRejected
-from monitor.ingest.headers import error_headers
+from monitor.ingest.dead_letter_headers import error_headers
 
 ORIGINAL: list[tuple[str, bytes | None]] = [
     ("trace", b"1"),

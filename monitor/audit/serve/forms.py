@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
+from monitor.audit.human_scores import KINDS
 from monitor.audit.listing import Filters, Key, Order
-from monitor.audit.people import KINDS
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Verdicts
 

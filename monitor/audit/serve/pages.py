@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
+from monitor.audit.human_scores import KINDS, check, flat
 from monitor.audit.listing import Filters
-from monitor.audit.people import KINDS, check, flat
 from monitor.audit.readings import HumanLabel
 from monitor.audit.serve.forms import (
     BadQuery,

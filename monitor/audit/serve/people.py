@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from monitor.audit.people import one_name
+from monitor.audit.human_scores import one_name
 from monitor.errors import ConfigurationError
 
 Permission = Literal["read", "label"]

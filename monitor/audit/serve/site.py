@@ -37,7 +37,7 @@ from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
 from monitor.errors import ConfigurationError
 from monitor.records.alarm import AlarmRecord
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.telemetry import AuditTelemetry

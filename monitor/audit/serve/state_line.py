@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 
 #: Seconds after which it is told that nothing has been judged.
 SILENT_S: Final = 600.0

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
-from monitor.exporter.incidents.explained import claim_said, moment
-from monitor.exporter.incidents.headline import headline
+from monitor.exporter.messages.explained import claim_said, moment
+from monitor.exporter.messages.headline import headline
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
 from monitor.records.alarm import AlarmRecord, named_segment, read_alarm_record
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 from monitor.runtime.health import Health
 
 

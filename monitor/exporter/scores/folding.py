@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.label_counts import OTHER
-from monitor.stats.places import Counts, Places, Shares
+from monitor.stats.top_names import Counts, Places, Shares
 
 #: Judge versions of one application with series of their own, unless the settings name more.
 MOST_JUDGES: Final = 16

@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from monitor.exporter.incidents.explained import explained
+from monitor.exporter.messages.explained import explained
 from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
 

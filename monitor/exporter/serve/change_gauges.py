@@ -12,8 +12,8 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily
 
-from monitor.exporter.incidents.headline import details, headline
-from monitor.exporter.incidents.together import together
+from monitor.exporter.messages.headline import details, headline
+from monitor.exporter.messages.together import together
 from monitor.records.alarm import AlarmRecord, SegmentChange
 
 _LABELS: Final = ("metric", "application", "judge")

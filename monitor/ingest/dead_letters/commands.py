@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import NamedTuple
 
+from monitor.ingest.dead_letter_headers import read_dead_letter
 from monitor.ingest.dead_letters.listing import (
     DeadLetterGroups,
     DeadLetterList,
@@ -22,7 +23,6 @@ from monitor.ingest.dead_letters.redrive import (
     RedriveResult,
     RedriveSelection,
 )
-from monitor.ingest.headers import read_dead_letter
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer

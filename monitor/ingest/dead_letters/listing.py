@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from monitor.ingest.headers import DeadLetter, read_dead_letter
+from monitor.ingest.dead_letter_headers import DeadLetter, read_dead_letter
 from monitor.kafka.record import KafkaRecord
 
 DeadLetterRow = dict[str, Any]

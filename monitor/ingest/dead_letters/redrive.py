@@ -14,7 +14,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from monitor.ingest.headers import DeadLetter, FailureOrigin, read_dead_letter, redrive_headers
+from monitor.ingest.dead_letter_headers import (
+    DeadLetter,
+    FailureOrigin,
+    read_dead_letter,
+    redrive_headers,
+)
 from monitor.kafka.producer import Producer, RecordRefused
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Reason

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import datetime
 
 from monitor.errors import DependencyRefused, MessageRejected
+from monitor.ingest.dead_letter_headers import ERROR, error_headers, original_headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate, Hold
-from monitor.ingest.headers import ERROR, error_headers, original_headers
 from monitor.ingest.offload import offloaded
 from monitor.ingest.redaction.payload import Payload, redacted
 from monitor.ingest.redaction.pieces import REDACT

@@ -9,7 +9,7 @@ from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
 from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp_format import SpanFormat
-from monitor.ingest.formats.registered import Registered
+from monitor.ingest.formats.schema_registry import Registered
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 

@@ -8,7 +8,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 
-from monitor.ingest.redaction.spans import TextSpan
+from monitor.ingest.redaction.matches import TextMatch
 
 _PREFIXED = (
     r"sk-(?:[a-z]{2,10}\d{0,2}-)?[A-Za-z0-9_\-]{20,200}",  # OpenAI, Anthropic and the like
@@ -87,10 +87,10 @@ _RUN = re.compile(r"(?<![A-Za-z0-9_\-+/=])[A-Za-z0-9_\-]{32,200}(?![A-Za-z0-9_\-
 _LEAST_BITS = 4.2
 
 
-def keys(text: str) -> Iterator[TextSpan]:
+def keys(text: str) -> Iterator[TextMatch]:
     """Keys of known makes, secrets by their place, and long mixed strings of high entropy."""
     for match in known_makes(text):
-        yield TextSpan(match.start(), match.end(), match[0])
+        yield TextMatch(match.start(), match.end(), match[0])
     lower = in_lower_case(text)
     has_place = any(word in lower for word in _ALL_PLACES)
     if has_place:
@@ -101,7 +101,7 @@ def keys(text: str) -> Iterator[TextSpan]:
         yield from _amazons(text, lower)
     for match in _RUN.finditer(text):
         if _random(match[0]):
-            yield TextSpan(match.start(), match.end(), match[0])
+            yield TextMatch(match.start(), match.end(), match[0])
 
 
 def known_makes(text: str) -> Iterator[re.Match[str]]:
@@ -116,31 +116,31 @@ def secret_places(text: str, lower: str) -> Iterator[re.Match[str]]:
     return _near(_PLACE.finditer(lower), PLACED, text, before=20, after=3)
 
 
-def _placed(text: str, lower: str) -> Iterator[TextSpan]:
+def _placed(text: str, lower: str) -> Iterator[TextMatch]:
     for match in secret_places(text, lower):
         group = match.lastindex or 0
         value = match[group].rstrip(_QUOTES)
         if group == 3 or _mixed(value) or (group == 1 and _is_of_words(match[0], value)):
-            yield TextSpan(match.start(group), match.start(group) + len(value), value)
+            yield TextMatch(match.start(group), match.start(group) + len(value), value)
 
 
-def _basic(text: str) -> Iterator[TextSpan]:
+def _basic(text: str) -> Iterator[TextMatch]:
     for match in _BASIC.finditer(text):
         try:
             decoded = b64decode(match[1], validate=True).decode()
         except ValueError:
             continue
         if ":" in decoded and decoded.isprintable():
-            yield TextSpan(*match.span(1), match[1])
+            yield TextMatch(*match.span(1), match[1])
 
 
-def _amazons(text: str, lower: str) -> Iterator[TextSpan]:
+def _amazons(text: str, lower: str) -> Iterator[TextMatch]:
     for word in _AMAZONS_WORD.finditer(lower):
         start = word.end()
         end = start + _AMAZONS_REACH + _AMAZONS_LENGTH
         match = _AMAZONS.search(text, start, end + 1)
         if match and match.end() <= end and _random(match[0], digits=1):
-            yield TextSpan(*match.span(), match[0])
+            yield TextMatch(*match.span(), match[0])
 
 
 def _is_of_words(found: str, value: str) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from monitor.ingest.redaction.keys import LEAST, keys
-from monitor.ingest.redaction.spans import Finder, TextSpan
+from monitor.ingest.redaction.matches import Finder, TextMatch
 
 # Letters of European scripts; Chinese text stands next to an address without a space.
 _LETTERS = "A-Za-z\u00c0-\u024f\u0370-\u052f"
@@ -91,7 +91,7 @@ _DIGIT_OR_AT = re.compile(
 )
 
 
-def emails(text: str) -> Iterator[TextSpan]:
+def emails(text: str) -> Iterator[TextMatch]:
     """E-mail addresses, also with a percent-encoded at sign, or one in words between brackets.
 
     >>> [text[a:b] for text in ["see bob@example.com."] for a, b, _ in emails(text)]
@@ -102,17 +102,17 @@ def emails(text: str) -> Iterator[TextSpan]:
     if "@" in text or "%40" in text:
         for match in _EMAIL.finditer(text):
             if match[2].lower() not in _FILES:
-                yield TextSpan(match.start(1), match.end(1), _address(match[1]))
+                yield TextMatch(match.start(1), match.end(1), _address(match[1]))
         if _OTHER.search(text):
             yield from _emails_elsewhere(text)
     if any(sign in text for sign in "([{") and _AT_IN_WORDS.search(text):
         for match in _IN_WORDS.finditer(text):
             domain = _DOT_IN_WORDS.sub(".", match[2])
             if domain.rpartition(".")[2].lower() not in _FILES:
-                yield TextSpan(*match.span(), f"{match[1]}@{domain}".lower())
+                yield TextMatch(*match.span(), f"{match[1]}@{domain}".lower())
 
 
-def cards(text: str) -> Iterator[TextSpan]:
+def cards(text: str) -> Iterator[TextMatch]:
     """Card numbers of 13 to 19 digits that an issuer may have given, and whose check digit fits.
 
     >>> [value for _, _, value in cards("4111 1111 1111 1111 and 4111 1111 1111 1112")]
@@ -126,11 +126,11 @@ def cards(text: str) -> Iterator[TextSpan]:
         for end in (match.end(), shorter)[: 1 + (0 < shorter < match.end())]:
             value = re.sub(r"\D", "", text[match.start() : end])
             if len(set(value)) > 1 and _ISSUERS.fullmatch(value) and luhn.is_valid(value):
-                yield TextSpan(match.start(), end, value)
+                yield TextMatch(match.start(), end, value)
                 break
 
 
-def ibans(text: str) -> Iterator[TextSpan]:
+def ibans(text: str) -> Iterator[TextMatch]:
     """International bank account numbers of the registry, with fitting check digits.
 
     >>> [value for _, _, value in ibans("pay to DE89 3704 0044 0532 0130 00 today")]
@@ -141,7 +141,7 @@ def ibans(text: str) -> Iterator[TextSpan]:
         while end - start >= 15:
             value = re.sub(r"[\s\-]", "", text[start:end]).upper()
             if _is_iban(value):
-                yield TextSpan(start, end, value)
+                yield TextMatch(start, end, value)
                 break
             # A word may follow it: without the last group.
             end = _before_last_group(text, start, end)
@@ -168,7 +168,7 @@ def may_hold_numbers(text: str) -> bool:
     return _DIGITS.search(text) is not None
 
 
-def _emails_elsewhere(text: str) -> Iterator[TextSpan]:
+def _emails_elsewhere(text: str) -> Iterator[TextMatch]:
     """Addresses with letters that are not European; of Chinese text, the whole run before it."""
     for at in _AT.finditer(text):
         domain = _ELSEWHERE.match(text, at.end())
@@ -178,7 +178,7 @@ def _emails_elsewhere(text: str) -> Iterator[TextSpan]:
             name = (_BEFORE_AT_ELSEWHERE if is_other else _BEFORE_AT).search(before)
             if name:
                 start = at.start() - len(name[0])
-                yield TextSpan(start, domain.end(), _address(text[start : domain.end()]))
+                yield TextMatch(start, domain.end(), _address(text[start : domain.end()]))
 
 
 def _address(raw: str) -> str:

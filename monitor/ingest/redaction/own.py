@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from monitor.ingest.redaction.matches import TextMatch
 from monitor.ingest.redaction.reach import Reach
-from monitor.ingest.redaction.spans import TextSpan
 from monitor.runtime import patterns
 
 
@@ -22,7 +22,7 @@ class OwnPattern:
             raise ValueError("it matches the empty text")
         self._group = 1 if self._reach.compiled.groups else 0
 
-    def found(self, text: str, before: str, after: str) -> Iterator[TextSpan]:
+    def found(self, text: str, before: str, after: str) -> Iterator[TextMatch]:
         """All in a text, given the signs next to it: there it neither begins nor ends.
 
         Raises ``ReadTooFar`` where that would take more than linear time.
@@ -31,7 +31,7 @@ class OwnPattern:
         for match in self._reach.matches(whole, shift, shift + len(text)):
             start, end = (place - shift for place in match.span(self._group))
             if 0 <= start < end:  # a group that took no part stands before the text
-                yield TextSpan(start, end, text[start:end])
+                yield TextMatch(start, end, text[start:end])
 
     def sure(self, text: str, before: str) -> int:
         """Before which place nothing begins that may go on behind the text."""

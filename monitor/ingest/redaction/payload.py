@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from monitor.ingest.dead_letter_headers import ERROR, REDRIVE
 from monitor.ingest.event_time import parse_timestamp
-from monitor.ingest.headers import ERROR, REDRIVE
 from monitor.ingest.redaction.redactor import Redactor, foreseen
 from monitor.kafka.record import KafkaRecord
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from monitor.ingest.redaction.spans import Finder, TextSpan
+from monitor.ingest.redaction.matches import Finder, TextMatch
 
 _GAP = r"[ ().\-/\u2013]{0,3}"
 #: A line may end within a number that begins with + or 00, and not within a list of others.
@@ -60,16 +60,16 @@ class _Phones:
 
     def __init__(self, known: tuple[str, ...]) -> None:
         self._known = known
-        self._seen: dict[tuple[str, tuple[str, ...]], TextSpan | None] = {}
+        self._seen: dict[tuple[str, tuple[str, ...]], TextMatch | None] = {}
 
-    def find(self, text: str) -> Iterator[TextSpan]:
+    def find(self, text: str) -> Iterator[TextMatch]:
         for match, where in _candidates(text, self._known):
             found = self._looked_up(match[0], where)
             if found is not None:
                 start = match.start()
-                yield TextSpan(start + found.start, start + found.end, found.value)
+                yield TextMatch(start + found.start, start + found.end, found.value)
 
-    def _looked_up(self, raw: str, where: tuple[str, ...]) -> TextSpan | None:
+    def _looked_up(self, raw: str, where: tuple[str, ...]) -> TextMatch | None:
         asked = raw, where
         if asked not in self._seen:
             if len(self._seen) >= MOST_LOOKED_UP:
@@ -103,19 +103,19 @@ def _is_written_like_one(match: re.Match[str]) -> bool:
     return before.rstrip(" \t:：#.-")[-1:].isalpha() and _TOLD.search(before) is not None
 
 
-def _whole(raw: str) -> TextSpan:
-    return TextSpan(0, len(raw), re.sub(r"\D", "", raw))
+def _whole(raw: str) -> TextMatch:
+    return TextMatch(0, len(raw), re.sub(r"\D", "", raw))
 
 
 @lru_cache(4096)
-def _looked_up(raw: str, regions: tuple[str, ...]) -> TextSpan | None:
+def _looked_up(raw: str, regions: tuple[str, ...]) -> TextMatch | None:
     """The number within a candidate, as it is dialled from abroad; None when there is none."""
     found = _numbered(raw, regions)
     unwrapped = raw.translate(_LINES)
     return _numbered(unwrapped, regions) if found is None and unwrapped != raw else found
 
 
-def _numbered(raw: str, regions: tuple[str, ...]) -> TextSpan | None:
+def _numbered(raw: str, regions: tuple[str, ...]) -> TextMatch | None:
     from phonenumbers import Leniency, PhoneNumberFormat, PhoneNumberMatcher, format_number
 
     how = Leniency.STRICT_GROUPING if regions else Leniency.VALID
@@ -124,5 +124,5 @@ def _numbered(raw: str, regions: tuple[str, ...]) -> TextSpan | None:
         for match in PhoneNumberMatcher(raw, region, leniency=how):
             value = format_number(match.number, PhoneNumberFormat.E164)
             if len(re.findall(r"\d", match.raw_string)) >= _LEAST_DIGITS:
-                return TextSpan(match.start, match.end, value)
+                return TextMatch(match.start, match.end, value)
     return None

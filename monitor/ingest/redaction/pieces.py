@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Protocol
 
 from monitor.errors import MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, may_hold_numbers, too_short
+from monitor.ingest.redaction.matches import TextMatch
 from monitor.ingest.redaction.shadow import Shadow, shadow
-from monitor.ingest.redaction.spans import TextSpan
 
 #: The stage of all that goes wrong here: nothing of such a record may get out.
 REDACT: Final = "redact"
@@ -73,7 +73,7 @@ class Search(Protocol):
     def kind(self) -> str:
         """What it finds."""
 
-    def __call__(self, piece: Piece) -> Iterable[TextSpan]:
+    def __call__(self, piece: Piece) -> Iterable[TextMatch]:
         """Spans of the piece's text, in any order, and perhaps over each other."""
 
     def sure(self, piece: Piece) -> int:
@@ -177,7 +177,7 @@ def _chained(part: Piece | str, searches: Sequence[Search], token: TokenOf) -> l
     return done if len(done) > 1 else [part]
 
 
-def _next(one: _Stretch, searches: Sequence[Search]) -> tuple[str, TextSpan] | None:
+def _next(one: _Stretch, searches: Sequence[Search]) -> tuple[str, TextMatch] | None:
     """The first value behind the token before a stretch, or the last one before the next token."""
     for size, margin in _WINDOWS:
         is_cut = size < one.end - one.start
@@ -198,7 +198,7 @@ def _next(one: _Stretch, searches: Sequence[Search]) -> tuple[str, TextSpan] | N
 
 def _near(
     one: _Stretch, start: int, end: int, searches: Sequence[Search]
-) -> list[tuple[str, TextSpan]]:
+) -> list[tuple[str, TextMatch]]:
     """What the first search that finds something finds there."""
     piece = one.piece(start, end)
     sure = len(piece.text)
@@ -210,16 +210,16 @@ def _near(
             first = spans[0]
             if first.start >= sure or first.end > before:
                 break  # here, or over it, something longer may stand: the next round sees all of it
-            return [(search.kind, TextSpan(start + a, start + b, value)) for a, b, value in spans]
+            return [(search.kind, TextMatch(start + a, start + b, value)) for a, b, value in spans]
     return []
 
 
-def _apart(spans: Iterable[TextSpan]) -> list[TextSpan]:
+def _apart(spans: Iterable[TextMatch]) -> list[TextMatch]:
     """In order and without overlaps: of two that overlap the earlier, then the longer one."""
     found = list(spans)
     if len(found) < 2:
         return found
-    chosen: list[TextSpan] = []
+    chosen: list[TextMatch] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
         if not chosen or span.start >= chosen[-1].end:
             chosen.append(span)

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.ingest.redaction.kinds import BUILT_IN, NUMBERS, too_short
+from monitor.ingest.redaction.matches import Finder, TextMatch
 from monitor.ingest.redaction.own import OwnPattern
 from monitor.ingest.redaction.phones import phones
 from monitor.ingest.redaction.pieces import FAILED, REDACT, Piece, Search, replaced
 from monitor.ingest.redaction.reach import ReadTooFar
-from monitor.ingest.redaction.spans import Finder, TextSpan
 from monitor.records import Interaction, Passage
 from monitor.runtime.patterns import INSTALL
 
@@ -170,12 +170,12 @@ class _Typed:
     kind: str
     find: Finder
 
-    def __call__(self, piece: Piece) -> Iterable[TextSpan]:
+    def __call__(self, piece: Piece) -> Iterable[TextMatch]:
         if piece.is_too_short or (self.kind in NUMBERS and not piece.may_hold_numbers):
             return ()
         seen = piece.shadow
         return (
-            TextSpan(*seen.place(start, end), value) for start, end, value in self.find(seen.plain)
+            TextMatch(*seen.place(start, end), value) for start, end, value in self.find(seen.plain)
         )
 
     def sure(self, piece: Piece) -> int:
@@ -189,7 +189,7 @@ class _OwnSearch:
     kind: str
     find: OwnPattern
 
-    def __call__(self, piece: Piece) -> Iterator[TextSpan]:
+    def __call__(self, piece: Piece) -> Iterator[TextMatch]:
         try:
             yield from self.find.found(piece.text, piece.before, piece.after)
         except ReadTooFar:

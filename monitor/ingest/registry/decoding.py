@@ -20,7 +20,7 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from monitor.ingest.formats.registered import Decode
+from monitor.ingest.formats.schema_registry import Decode
 from monitor.ingest.registry.schema import Schema
 
 _MAIN: Final = "__main__.proto"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.registered import Decode
+from monitor.ingest.formats.schema_registry import Decode
 from monitor.ingest.registry import client
 from monitor.ingest.registry.client import NoSuchSchemaError, RegistryAccess, RegistryAwayError
 from monitor.ingest.registry.decoding import UnreadableSchemaError, decode_by

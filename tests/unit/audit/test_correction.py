@@ -7,7 +7,7 @@ from itertools import cycle
 import pytest
 
 from monitor.audit.correction import REVIEWERS, audited, correction_of
-from monitor.audit.people import check, peoples_values
+from monitor.audit.human_scores import check, peoples_values
 from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.records import Verdicts
 from monitor.stats.correction import LEAST_STRATIFIED, LEAST_UNIFORM, Audited

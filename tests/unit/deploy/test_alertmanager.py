@@ -16,7 +16,7 @@ import yaml
 
 from monitor.config import load
 from monitor.demo.stack.stack import DEPLOY
-from monitor.exporter.incidents.headline import headline
+from monitor.exporter.messages.headline import headline
 from monitor.rules.model import Alert
 from monitor.rules.render import groups
 from tests.stages.alarm_records import HEADLINE, alarm

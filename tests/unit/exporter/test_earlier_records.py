@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from monitor.ingest.headers import read_dead_letter
+from monitor.ingest.dead_letter_headers import read_dead_letter
 from monitor.kafka.record import KafkaRecord
 from monitor.records import read_score_record
 from monitor.records.control import kind_of, read_control_record

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.lookup.placed import LookupFindings, PlacedInput, PlacedScore
+from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.why import NEVER_SEEN, UNKNOWN, WAITING, answer, as_json, lines
 from monitor.records import Outcome
 from tests.stages.answers import answered, scored

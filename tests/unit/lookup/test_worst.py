@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from monitor.lookup import shown
-from monitor.lookup.placed import PlacedScore
+from monitor.lookup.findings import PlacedScore
 from monitor.lookup.worst import WorstAnswers, WorstQuery, as_json, lines, summary
 from monitor.records import ScoreRecord
 from tests.stages.answers import answered, scored

@@ -15,18 +15,13 @@ from hypothesis import strategies as st
 from monitor.exporter.alarms.explanation import shrunk
 from monitor.exporter.alarms.transitions import carry_over, transitions
 from monitor.exporter.alarms.worst import with_claims
-from monitor.exporter.incidents.explained import explained
-from monitor.exporter.incidents.headline import details
+from monitor.exporter.messages.explained import explained
+from monitor.exporter.messages.headline import details
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
-from monitor.records.alarm import (
-    MOST_CLAIMS,
-    AlarmRecord,
-    ReleaseNearby,
-    read_alarm_record,
-)
-from monitor.records.spans import in_words
+from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, ReleaseNearby, read_alarm_record
+from monitor.records.durations import in_words
 from monitor.stats.baseline import Baseline
 from monitor.stats.estimate import Z95, Estimate
 from tests.stages.incident import (

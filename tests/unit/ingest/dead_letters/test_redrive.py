@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from monitor.ingest.dead_letter_headers import FailureOrigin, read_dead_letter
 from monitor.ingest.dead_letters.listing import (
     MOST_GROUPS,
     DeadLetterGroups,
@@ -15,7 +16,6 @@ from monitor.ingest.dead_letters.listing import (
     in_full,
 )
 from monitor.ingest.dead_letters.redrive import Redriven, Redriver, RedriveResult, RedriveSelection
-from monitor.ingest.headers import FailureOrigin, read_dead_letter
 from monitor.kafka.producer import Producer
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Reason

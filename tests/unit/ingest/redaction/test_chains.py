@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from monitor.config import Settings
 from monitor.errors import MessageRejected
+from monitor.ingest.redaction.matches import TextMatch
 from monitor.ingest.redaction.pieces import MOST_ROUNDS, Piece, Search, replaced
 from monitor.ingest.redaction.redactor import RedactionRules, Redactor
-from monitor.ingest.redaction.spans import TextSpan
 
 REGIONS = Settings().redaction.regions
 #: Digits in sixes: of a run of them each is found when the one before it is a token.
@@ -47,7 +47,7 @@ class Counting:
         self._search, self.kind = search, search.kind
         self.characters = 0
 
-    def __call__(self, piece: Piece) -> Iterable[TextSpan]:
+    def __call__(self, piece: Piece) -> Iterable[TextMatch]:
         self.characters += len(piece.text)
         return self._search(piece)
 
@@ -114,11 +114,11 @@ class Never:
     def __init__(self) -> None:
         self.asked = 0
 
-    def __call__(self, piece: Piece) -> Iterator[TextSpan]:
+    def __call__(self, piece: Piece) -> Iterator[TextMatch]:
         self.asked += 1
         # Only of whole pieces, and not of what is looked at near a token: each round takes one.
         if len(piece.text) > 10_000:
-            yield TextSpan(0, 1, piece.text[0])
+            yield TextMatch(0, 1, piece.text[0])
 
     def sure(self, piece: Piece) -> int:
         """Nothing goes on."""

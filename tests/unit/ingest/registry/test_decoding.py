@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.registered import Decode, decoded_by
+from monitor.ingest.formats.schema_registry import Decode, decoded_by
 from monitor.ingest.registry.decoding import UnreadableSchemaError, decode_by, message_indexes
 from monitor.ingest.registry.schema import Schema
 from tests.stages.registered import (

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.registered import decoded_by
+from monitor.ingest.formats.schema_registry import decoded_by
 from monitor.ingest.registry.client import RegistryAccess
 from monitor.ingest.registry.store import SchemaStore
 from monitor.runtime.health import Health

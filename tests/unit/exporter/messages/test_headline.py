@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.exporter.incidents.headline import MOST_CHARACTERS, details, headline
+from monitor.exporter.messages.headline import MOST_CHARACTERS, details, headline
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import JudgeFailures, SettledMean
 from tests.stages.alarm_records import DETAILS, HEADLINE, alarm, change

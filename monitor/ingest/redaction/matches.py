@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 
-class TextSpan(NamedTuple):
+class TextMatch(NamedTuple):
     """Something found at ``text[start:end]``; ``value`` is the same however it is written."""
 
     start: int
@@ -14,4 +14,4 @@ class TextSpan(NamedTuple):
     value: str
 
 
-Finder = Callable[[str], Iterator[TextSpan]]
+Finder = Callable[[str], Iterator[TextMatch]]

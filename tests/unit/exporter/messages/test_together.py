@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.exporter.incidents.together import together
+from monitor.exporter.messages.together import together
 from monitor.records.alarm import AlarmRecord
 from tests.stages.alarm_records import alarm
 

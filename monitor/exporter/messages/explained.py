@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from monitor.exporter.incidents.headline import details, headline
+from monitor.exporter.messages.headline import details, headline
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord, OffendingClaim, SegmentChange, named_segment
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 
 
 class AlarmMark(NamedTuple):

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.places import Counts, Places, Shares
+from monitor.stats.top_names import Counts, Places, Shares
 
 NAMES = ["a", "b", "c", "d", "e", "f", "vip", "other"]
 #: Period and name, and how often it is counted there.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.errors import MessageRejected
-from monitor.ingest.headers import (
+from monitor.ingest.dead_letter_headers import (
     FailureOrigin,
     error_headers,
     history_of,

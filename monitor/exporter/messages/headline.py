@@ -10,7 +10,7 @@ from typing import Final
 
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord, named_segment, released
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 
 #: A first line has at most 110. Cluster and namespace stand before it: the templates of
 #: Alertmanager shorten them to what is left, which is 12 characters of both at least.
