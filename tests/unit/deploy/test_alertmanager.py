@@ -82,15 +82,26 @@ def test_the_configuration_is_valid() -> None:
 
 def first_line(tmp_path: Path, template: str, summaries: list[str], **labels: str) -> str:
     """As Alertmanager's own templates render it."""
+    return rendered(tmp_path, template, [("firing", one) for one in summaries], **labels).strip()
+
+
+def rendered(tmp_path: Path, template: str, told: list[tuple[str, str]], **labels: str) -> str:
+    """The same of alerts of which some have ended: their states and summaries."""
     alerts = [
-        {"status": "firing", "labels": labels, "annotations": {"summary": one}} for one in summaries
+        {"status": status, "labels": labels, "annotations": {"summary": summary}}
+        for status, summary in told
     ]
-    given = {"status": "firing", "commonLabels": labels, "alerts": alerts}
+    fires = any(status == "firing" for status, _ in told)
+    given = {
+        "status": "firing" if fires else "resolved",
+        "commonLabels": labels,
+        "alerts": alerts,
+    }
     data = tmp_path / "data.json"
     data.write_text(json.dumps(given), encoding="utf-8")
     text = f'{{{{ template "{template}" . }}}}'
     way = [f"--template.glob={SHIPPED.parent}/templates/*.tmpl", f"--template.data={data}"]
-    return tool("amtool", "template", "render", *way, f"--template.text={text}").strip()
+    return tool("amtool", "template", "render", *way, f"--template.text={text}")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +112,12 @@ def first_line(tmp_path: Path, template: str, summaries: list[str], **labels: st
         ("prod-eu-1", "rag-prod", "[prod-eu-1/rag-prod] "),
         ("production-europe-west-1", "rag-monitoring-production", "[prod…st-1/rag-…tion] "),
         ("production-europe-west-1", "", "[produc…est-1] "),
+        (
+            "arn:aws:eks:eu-central-1:123456789012:cluster/production-eu",
+            "rag",
+            "[arn:aw…on-eu/rag] ",
+        ),
+        ("team/production-europe-west-1", "rag-monitoring-production", "[team…st-1/rag-…tion] "),
     ],
 )
 def test_a_first_line_fits_whatever_cluster_and_namespace_are_called(
@@ -124,6 +141,57 @@ def test_the_longest_headline_fits_with_the_longest_names(tmp_path: Path) -> Non
         many = html.unescape(first_line(tmp_path, template, [long] * 12, **names))
         assert len(many) <= 110
         assert many.endswith("passages 8 % → 17 % since 02:10 UTC + 11 more"), many
+
+
+BACK: Final = "bot: faithfulness back at 92 % (89–95 %) after 60 min"
+WORSE: Final = (
+    "bot: wrong claims from irrelevant passages 9 % → 35 % (27–44 %, n 97) since 12:01 UTC"
+)
+
+
+@pytest.mark.parametrize("template", ["rag.title", "rag.slack.title"])
+def test_what_has_ended_is_not_the_first_line_of_what_goes_on(
+    tmp_path: Path, template: str
+) -> None:
+    """Of two metrics of one incident the first one, by its labels, is well again; one is not."""
+    told = [("resolved", BACK), ("firing", WORSE), ("resolved", BACK)]
+    assert rendered(tmp_path, template, told).strip() == f"[rag-monitor] {WORSE}"
+    told += [("firing", BACK)]
+    assert rendered(tmp_path, template, told).strip() == f"[rag-monitor] {WORSE} (+ 1 more)"
+    ended = [("resolved", BACK)] * 2
+    line = rendered(tmp_path, template, ended).strip()
+    assert line == f"[rag-monitor] resolved: {BACK} (+ 1 more)"
+
+
+def test_of_many_what_fires_is_told_first(tmp_path: Path) -> None:
+    """Ten of a storm have ended, whose names come first: the five that are told have not."""
+    ended = [("resolved", f"a{i}") for i in range(10)]
+    firing = [("firing", f"z{i}") for i in range(4)]
+    text = rendered(tmp_path, "rag.slack.text", ended + firing)
+    assert re.findall("[az][0-9]", text) == ["z0", "z1", "z2", "z3", "a0"]
+    assert text.count("*resolved*") == 1
+    assert text.strip().endswith("+ 9 more")
+
+
+@pytest.mark.parametrize("template", ["rag.title", "rag.slack.title"])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a" * 128, "a" * 12 + "…" + "a" * 11),
+        ("客服机器人" * 20, ("客服机器人" * 3)[:12] + "…" + ("客服机器人" * 3)[-11:]),
+        ("first\nsecond " + "b" * 100, "first second…" + "b" * 11),
+        ("<a&b>" * 30, "<a&b><a&b><a…"),
+    ],
+    ids=["letters", "chinese", "lines", "escaped"],
+)
+def test_a_long_name_hides_no_message(tmp_path: Path, template: str, name: str, shown: str) -> None:
+    """Whatever the alert: the middle of the application's name goes before its end does."""
+    said = "wrong claims from irrelevant passages has no value any more"
+    line = html.unescape(first_line(tmp_path, template, [f"{name}: {said}"], namespace="rag"))
+    assert line.startswith(f"[rag] {shown}")
+    assert line.endswith(f": {said}")
+    assert len(line) <= 110
+    assert "\n" not in line
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda a: f"{a.alert}-{a.labels.get('cause', '')}")
