@@ -207,6 +207,7 @@ class AlarmRecord(Keyed):
     recovers says in ``recovered`` where the mean is, from the slots since the recovery began.
     ``releases`` are those within an hour before ``since``, the latest first. While it is open it is
     written again as each period begins, with what evidence is ``carried`` over.
+    ``incident_since`` is when the first of the alarms opened that are one incident with it.
     """
 
     schema_: Annotated[Literal["rag.alarm/1"], AnyMinor] = Field(ALARM_SCHEMA, alias="schema")
@@ -239,6 +240,7 @@ class AlarmRecord(Keyed):
     carried: tuple[CarriedEvidence, ...] = Field(
         (), max_length=2, exclude_if=lambda carried: not carried
     )
+    incident_since: Moment | None = Field(None, exclude_if=lambda since: since is None)
 
     @property
     def key(self) -> str:

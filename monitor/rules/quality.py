@@ -29,13 +29,13 @@ RECORDED: Final = {
     "rag_drift_applications_together": _DRIFT,
     "rag_drift_change_info": _DRIFT,
     "rag_drift_change_since_timestamp_seconds": _DRIFT,
-    "rag_drift_recovered_timestamp_seconds": _DRIFT,
+    "rag_drift_ended_timestamp_seconds": _DRIFT,
     "rag_monitor_baseline_missing": _DRIFT,
     "rag_monitor_baseline_learned_in_alarm": _DRIFT,
     "rag_metric_info": "metric",
 }
-#: For so long at most an alarm that has ended goes on, and says where the mean is now: some
-#: evaluations. From then on it keeps firing with what it said last.
+#: For so long at most an alarm that has ended goes on, and says where the mean is now or why it has
+#: ended: some evaluations. From then on it keeps firing with what it said last.
 _TOLD_S: Final = 120
 #: Between the ends of alerts: two evaluations.
 _MARGIN_S: Final = 120
@@ -86,20 +86,17 @@ def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
 
 
 def _drift(plan: AlertPlan) -> Alert:
-    """Of an alarm that has just ended the message tells where the mean is: it is the last one."""
+    """Of an alarm that has just ended the message says so: it is the last one."""
     by = ", ".join(_keys(plan))
-    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
-    ended = recorded("rag_drift_recovered_timestamp_seconds")
     # Of one that was too short to be told, nobody need hear the end.
     told = 'alertname="RagQualityDrift",alertstate="firing",severity="page"'
-    told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityDrift"]))
+    # The detector may be gone with the alarm: its metric is watched no more.
+    ended = f'label_replace({_just_ended(plan)}, "direction", "worse", "", "")'
     return plan.alert(
         "RagQualityDrift",
         "page",
         DRIFT,
-        expr=f"({alarm} == 1 unless on ({by}) {stale} == 1)\n"
-        f"or\n({alarm} and on ({by}) (time() - {ended} < {told_s})\n"
-        f"  and on ({by}) ALERTS{{{told}}})",
+        expr=f"({_fed(plan)})\nor\n({ended}\n  and on ({by}) ALERTS{{{told}}})",
         summary=_said(
             plan, "headline", f"{{{{ $labels.application }}}}: {plain_metric()} worse than normal"
         ),
@@ -112,6 +109,20 @@ def _drift(plan: AlertPlan) -> Alert:
         about=("application", "judge"),
         alarm_url=_alarm_page(plan),
     )
+
+
+def _fed(plan: AlertPlan) -> str:
+    """Alarms that are open, and of which something is still heard."""
+    by = ", ".join(_keys(plan))
+    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
+    return f"{alarm} == 1 unless on ({by}) {stale} == 1"
+
+
+def _just_ended(plan: AlertPlan) -> str:
+    """Alarms whose end is new, by Prometheus' clock alone: the exporter's may be another."""
+    ended = recorded("rag_drift_ended_timestamp_seconds")
+    told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityDrift"]))
+    return f"({ended} unless {ended} == {ended} offset {duration(told_s)})"
 
 
 def _stale(plan: AlertPlan) -> Alert:
@@ -148,29 +159,46 @@ def _alarm_page(plan: AlertPlan) -> str | None:
 
 
 def _drift_many(plan: AlertPlan) -> Alert:
-    by = ", ".join((*plan.alerts.by, "application"))
+    """One page for each incident; what nobody can act on any more ends it, as it does the others.
+
+    Alertmanager groups by ``incident``: a second storm calls again.
+    """
+    keys = ", ".join(_keys(plan))
+    by = (*plan.alerts.by, "application")
     together = recorded("rag_drift_applications_together")
-    line = asked(
-        recorded("rag_drift_change_info"),
-        (*plan.alerts.by, "application"),
-        "{{ . | label `headline` }}",
-        "{{ $labels.application }} is worse than normal",
+    line = _line_of_application(plan, "{{ $labels.application }} is worse than normal")
+    ended = recorded("rag_drift_ended_timestamp_seconds")
+    is_over = f"{ended}{{SELECTOR}} unless on ({', '.join(by)}) ({_fed(plan)})"
+    together_with = (
+        "{{ $value | printf `%.0f` }} applications became worse together, "
+        "{{ $labels.application }} among them"
     )
     # As long as the single ones go on: without it each of them would call at the end.
-    single_s = length_s(plan.alerts.keep_firing["RagQualityDrift"]) + _TOLD_S + _MARGIN_S
+    single_s = length_s(plan.alerts.keep_firing["RagQualityDrift"]) + _MARGIN_S
     own_s = length_s(plan.alerts.keep_firing["RagQualityDriftMany"])
     return plan.alert(
         "RagQualityDriftMany",
         "page",
         DRIFT,
         keep_firing=duration(max(own_s, single_s)),
-        expr=f"max by ({by}) ({together}) >= {plan.alerts.together}",
-        summary="{{ $value | printf `%.0f` }} applications became worse together, "
-        "{{ $labels.application }} among them",
+        expr=f"max by ({', '.join((*by, 'incident'))}) (\n"
+        f"  {together} and on ({keys}) (({_fed(plan)}) or {_just_ended(plan)})\n"
+        f") >= {plan.alerts.together}",
+        summary=asked(is_over, by, line, together_with),
         description=f"{line}. What they have in common comes first: the model, the judge, the "
         "index, the provider.",
         about=("application",),
     )
+
+
+def _line_of_application(plan: AlertPlan, otherwise: str) -> str:
+    """The first line of one of its alarms, of an open one where there is any."""
+    keys = ", ".join(_keys(plan))
+    info, alarm = recorded("rag_drift_change_info"), recorded("rag_drift_alarm")
+    is_open = f"max by ({keys}) ({alarm} or 0 * {info})"
+    open_first = f"topk(1, {info}{{SELECTOR}} + on ({keys}) group_left () {is_open})"
+    by = (*plan.alerts.by, "application")
+    return asked(open_first, by, "{{ . | label `headline` }}", otherwise)
 
 
 def _below_objective(plan: AlertPlan) -> list[Alert]:
@@ -269,7 +297,9 @@ def _unwatched(plan: AlertPlan) -> Alert:
         "RagQualityUnwatched",
         "ticket",
         DRIFT,
-        expr=f"{missing} == 1 and on ({by}) (max_over_time({missing}[1h] offset {long}) == 1)",
+        # What had one in between is learned anew, which is no news.
+        expr=f"{missing} == 1 and on ({by}) (max_over_time({missing}[1h] offset {long}) == 1)\n"
+        f"and on ({by}) (min_over_time({missing}[{long}:1h]) == 1)",
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} is not watched",
         description=f"{{{{ $labels.metric }}}} of {{{{ $labels.application }}}} has had no "
         f"baseline for {long} (rag_monitor_baseline_missing is {{{{ $value }}}}): no alarm can "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -151,7 +151,7 @@ async def test_a_storm_is_one_page(alertmanager: ToldAlertmanager) -> None:
     """A model changes under twenty applications: sixty alerts, and one short message."""
     names = [f"app-{number}" for number in range(20)]
     singles = [drift(metric, application=n) for n in names for metric in ("faithfulness", "a", "b")]
-    many = [alert("RagQualityDriftMany", "page", application=name) for name in names]
+    many = [of_storm(name, "T12:00:00Z") for name in names]
     alertmanager.tell(*singles, *many, drift(application="another"))
     found = [each.json["payload"] for each in await posts(alertmanager, "/pagerduty", 2)]
     storm, other = sorted(found, key=lambda payload: payload["class"], reverse=True)
@@ -162,6 +162,18 @@ async def test_a_storm_is_one_page(alertmanager: ToldAlertmanager) -> None:
     assert max(len(each["text"]) for each in shown) < 4_000
     assert any(each["text"].endswith("+ 15 more") for each in shown)
     assert alertmanager.inhibited() == {"RagQualityDrift"}
+
+    second = [of_storm(name, "T14:00:00Z") for name in ("x", "y", "z")]
+    alertmanager.tell(*many, *second)
+    events = [each.json for each in await posts(alertmanager, "/pagerduty", 3)]
+    assert len({each["dedup_key"] for each in events}) == 3
+    assert events[-1]["payload"]["summary"].endswith("(+ 2 more)")
+    assert any('incident="T14:00:00Z"' in unquote(one["href"]) for one in events[-1]["links"])
+
+
+def of_storm(application: str, incident: str) -> dict[str, Any]:
+    """One of many applications that became worse together."""
+    return alert("RagQualityDriftMany", "page", application=application, incident=incident)
 
 
 @pytest.mark.timeout(90)

@@ -25,6 +25,7 @@ from monitor.exporter.alarms.transitions import (
     transitions,
 )
 from monitor.exporter.alarms.worst import with_claims
+from monitor.exporter.messages.together import incident_since
 from monitor.exporter.scores.detectors import (
     DetectorHistory,
     DriftDetectors,
@@ -144,6 +145,9 @@ class AlarmPublisher:
         for found, history in await become:
             is_new = found.state == "open" and (record is None or record.state == "closed")
             whole = await self._with_claims(found, history) if is_new else found
+            if is_new:
+                since = incident_since(whole, self.alarms)
+                whole = whole.model_copy(update={"incident_since": since})
             if self.alarms.get(key) is record:  # else another exporter was quicker
                 self._outbox.offer(whole)
 

@@ -22,21 +22,23 @@ _ENDED: Final = {
     "new_baseline": "another baseline holds",
     "threshold_raised": "its threshold was raised",
     "evidence_expired": "its evidence became too old",
-    "not_watched": "nothing was scored any more",
+    "not_watched": "it is not scored, or not watched, any more",
 }
 _SEGMENT_CHARACTERS: Final = 40
 _RELEASE_CHARACTERS: Final = 80
 
 
-def headline(record: AlarmRecord) -> str:
+def headline(record: AlarmRecord, now: datetime | None = None) -> str:
     """The first line: who, what, from where to where with the interval, since when (UTC).
+
+    It is sent again while the alarm is open: once ``now`` is another day it says which day it was.
 
     What does not fit loses the number of scores, and then the middle of the application's name:
     names of one company begin alike, and end alike in every environment.
     """
     known = CATALOGUE.get(record.metric)  # another program may have written it
     what = record.metric if known is None else known.plain
-    found = [f": {what} {said}" for said in _moved(record)]
+    found = [f": {what} {said}" for said in _moved(record, now)]
     rest = next((one for one in found if _fits(record.application, one)), found[-1])
     return _cut(record.application, max(_LEAST_NAME, MOST_CHARACTERS - len(rest))) + rest
 
@@ -45,10 +47,10 @@ def _fits(name: str, rest: str) -> bool:
     return len(name) + len(rest) <= MOST_CHARACTERS
 
 
-def _moved(record: AlarmRecord) -> list[str]:
+def _moved(record: AlarmRecord, today: datetime | None) -> list[str]:
     """The longest first."""
     now = record.recovered or record.settled or record.change
-    since = f"since {_moment(record.since, record.opened_at)}"
+    since = f"since {_moment(record.since, max(record.opened_at, today or record.opened_at))}"
     if record.state == "closed" and record.recovered is None:
         after = in_words(((record.closed_at or record.opened_at) - record.since).total_seconds())
         return [f"– alarm ended after {after}: {_ENDED[record.closed_because or 'recovered']}"]

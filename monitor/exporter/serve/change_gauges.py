@@ -2,12 +2,14 @@
 
 The sentences are labels of a series of their own, so that an alert can tell them and stays the same
 alert. Every exporter reads them from the same record, and so all serve the same. For a moment after
-an alarm has ended they say where it is now: that is what the message of its end tells.
+an alarm has ended they say where it is now, or why it is none any more: that is what the message of
+its end tells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily
@@ -19,7 +21,7 @@ from monitor.records.alarm import AlarmRecord, SegmentChange
 _LABELS: Final = ("metric", "application", "judge")
 INFO: Final = "rag_drift_change_info"
 TOGETHER: Final = "rag_drift_applications_together"
-ENDED: Final = "rag_drift_recovered_timestamp_seconds"
+ENDED: Final = "rag_drift_ended_timestamp_seconds"
 SINCE: Final = "rag_drift_change_since_timestamp_seconds"
 WITHIN: Final = "rag_drift_segment_within"
 SHIFT: Final = "rag_drift_segment_shift"
@@ -35,10 +37,11 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         (*_LABELS, "answer", "headline", "details"),
     ),
     TOGETHER: (
-        "Applications whose alarms opened within 15 minutes of another, this one's included.",
-        _LABELS,
+        "Applications whose alarms opened within 15 minutes of another, this one's included, and"
+        " when the first of them opened; five minutes longer than it is open.",
+        (*_LABELS, "incident"),
     ),
-    ENDED: ("When an alarm has recovered, epoch seconds; for five minutes.", _LABELS),
+    ENDED: ("When an alarm has ended, epoch seconds; for five minutes.", _LABELS),
     SINCE: ("Estimated start of the change that an open alarm is about, epoch seconds.", _LABELS),
     WITHIN: (
         "Part of the change of an open alarm that a segment adds, without changes"
@@ -57,7 +60,7 @@ CHANGE_FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 #: A sentence of ours is shorter; the topic may hold what another has written.
 MOST_CHARACTERS: Final = 1_000
 
-#: For so long it is told where the mean is now.
+#: For so long it is told where the mean is now, or why it is no alarm any more.
 TOLD_S: Final = 300.0
 
 #: The latest record of each alarm, open or closed.
@@ -75,36 +78,33 @@ def change_families(
         name: GaugeMetricFamily(name, meaning, labels=labels)
         for name, (meaning, labels) in CHANGE_FAMILIES.items()
     }
-    applications = together((alarms or {}).values())
+    incidents = together((alarms or {}).values())
     for key, record in sorted((alarms or {}).items()):
-        if record.application not in named:
+        ended_at = _just_ended(record, now)
+        if record.application not in named or (record.state == "closed" and ended_at is None):
             continue
         labels = [record.metric, record.application, record.judge]
-        if record.state == "open":
-            _add(families, record)
-            families[TOGETHER].add_metric(labels, applications[key])
-        elif _has_just_recovered(record, now):
-            _add_sentences(families, labels, record)
-            assert record.closed_at is not None
-            families[ENDED].add_metric(labels, record.closed_at.timestamp())
+        said = (record.answer, headline(record, datetime.fromtimestamp(now, UTC)), details(record))
+        families[INFO].add_metric([*labels, *(text[:MOST_CHARACTERS] for text in said)], 1)
+        applications, since = incidents[key]
+        incident = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        families[TOGETHER].add_metric([*labels, incident], applications)
+        if ended_at is None:
+            _add(families, labels, record)
+        else:
+            families[ENDED].add_metric(labels, ended_at)
     return list(families.values())
 
 
-def _has_just_recovered(record: AlarmRecord, now: float) -> bool:
-    closed_at, is_over = record.closed_at, record.closed_because == "recovered"
-    return is_over and closed_at is not None and 0 <= now - closed_at.timestamp() < TOLD_S
+def _just_ended(record: AlarmRecord, now: float) -> float | None:
+    """When it has ended, if that is still told."""
+    if record.state == "open" or record.closed_at is None:
+        return None
+    ended_at = record.closed_at.timestamp()
+    return ended_at if 0 <= now - ended_at < TOLD_S else None
 
 
-def _add_sentences(
-    families: Mapping[str, GaugeMetricFamily], labels: list[str], record: AlarmRecord
-) -> None:
-    said = (record.answer, headline(record), details(record))
-    families[INFO].add_metric([*labels, *(text[:MOST_CHARACTERS] for text in said)], 1)
-
-
-def _add(families: Mapping[str, GaugeMetricFamily], record: AlarmRecord) -> None:
-    labels = [record.metric, record.application, record.judge]
-    _add_sentences(families, labels, record)
+def _add(families: Mapping[str, GaugeMetricFamily], labels: list[str], record: AlarmRecord) -> None:
     families[SINCE].add_metric(labels, record.since.timestamp())
     outstanding = record.stands_out.segment if record.stands_out else None
     for one in {one.segment: one for one in record.segments}.values():

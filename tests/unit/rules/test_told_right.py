@@ -36,6 +36,9 @@ WATCHED = {
     "application": "support-bot",
     "judge": "llm@3f2a91",
 }
+TOGETHER = "rag_drift_applications_together"
+INFO = "rag_drift_change_info"
+INCIDENT = 'incident="2026-11-25T01:40:00Z"'
 LINE = "support-bot: claims that the passages support 93 % → 71 % (64–78 %, n 96) since 02:10 UTC"
 BACK = "support-bot: claims that the passages support back at 92 % (89–95 %) after 60 min"
 DETAILS = "Judge failures 0 % (normal)"
@@ -89,8 +92,28 @@ def test_the_message_of_the_end_says_where_it_is_now(stage: Stage) -> None:
     """The page goes on for a moment with the sentence of the recovery, which is the last one."""
     story = told(drifting(), BACK, "_x160 1x5 stale")
     ended = f"_x160 {160 * 60}x5 stale"
-    story = with_series(story, ended, "rag_drift_recovered_timestamp_seconds")
+    story = with_series(story, ended, "rag_drift_ended_timestamp_seconds")
     stage.tells(story, (150, [drift()]), (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
+
+
+@pytest.mark.parametrize("detector", ["0", "stale"], ids=["reset", "switched-off"])
+def test_an_end_that_is_no_recovery_says_so(stage: Stage, detector: str) -> None:
+    """Somebody has reset the baseline, or the metric is not watched any more: not *worse*."""
+    ends = "support-bot: claims that the passages support – alarm ended after 60 min: reset"
+    alarm = f"0x99 1x59 {detector}" + (f"x{LENGTH}" if detector == "0" else "")
+    story = told(told(with_all(calm(), alarm, "rag_drift_alarm"), LINE, "_x99 1x59 stale"), ends,
+                 "_x159 1x5 stale")  # fmt: skip
+    story = with_series(story, f"_x159 {159 * 60}x5 stale", "rag_drift_ended_timestamp_seconds")
+    stage.tells(story, (150, [drift()]), (160, [drift(ends)]), (164, [drift(ends)]), (170, []))
+
+
+def test_the_clock_of_the_exporter_does_not_matter(stage: Stage) -> None:
+    """An hour ahead, or four minutes behind: its end is told as long, and told."""
+    for off in (3_600, -240):
+        story = told(drifting(), BACK, "_x160 1x5 stale")
+        ended = f"_x160 {160 * 60 + off}x5 stale"
+        story = with_series(story, ended, "rag_drift_ended_timestamp_seconds")
+        stage.tells(story, (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
 
 
 def test_a_message_leads_to_the_page_of_its_alarm(tmp_path: Path) -> None:
@@ -123,7 +146,7 @@ def test_an_alarm_of_some_seconds_is_told_to_nobody(tmp_path: Path) -> None:
     story = {series: re.sub(rf"x{LENGTH}$", "x2000", values) for series, values in story.items()}
     name = "rag_drift_alarm"
     story = with_series(story, "0x399 1x3 0x1600", name, f'{METRIC},direction="worse"')
-    ended = "rag_drift_recovered_timestamp_seconds"
+    ended = "rag_drift_ended_timestamp_seconds"
     story = with_series(story, "_x402 4030x1600", ended)
     found = Stage(tmp_path, "10s").said(story, 4000, 4060, 4120, 4400, unit="s")
     assert [one for each in found.values() for one in each if "Drift" in one["alertname"]] == []
@@ -136,17 +159,84 @@ def test_the_end_of_a_storm_calls_nobody_again(stage: Stage) -> None:
     for name in names:
         whose = METRIC.replace("support-bot", name)
         drift = f'{whose},direction="worse"'
-        story = with_series(story, f"0x99 1x60 0x{LENGTH}", "rag_drift_alarm", drift)
-        story = with_series(story, "_x99 5x60", "rag_drift_applications_together", whose)
-        ended = "rag_drift_recovered_timestamp_seconds"
-        story = with_series(story, f"_x160 {160 * 60}x{LENGTH}", ended, whose)
+        story = with_series(story, f"0x99 1x59 0x{LENGTH}", "rag_drift_alarm", drift)
+        whole = f"{whose},{INCIDENT}"
+        story = with_series(story, "_x99 5x66 stale", TOGETHER, whole)
+        story = with_series(story, "_x99 1x59 stale", INFO, f"{whose},{said_of(name, LINE)}")
+        story = with_series(story, "_x160 1x5 stale", INFO, f"{whose},{said_of(name, BACK)}")
+        ended = "rag_drift_ended_timestamp_seconds"
+        story = with_series(story, f"_x160 {160 * 60}x5 stale", ended, whose)
     moments = stage.said(story, *range(158, 180, 2))
     for at, found in moments.items():
         names = [one["alertname"] for one in found]
         many, single = names.count("RagQualityDriftMany"), names.count("RagQualityDrift")
         assert many == 5 or single == 0, at
-    assert moments[158]
+    paged = [one for one in moments[158] if one["alertname"] == "RagQualityDriftMany"]
+    assert "5 applications became worse together, app-3 among them" in said(paged, "summary")
+    last = [one for one in moments[168] if one["alertname"] == "RagQualityDriftMany"]
+    assert said(last, "summary") == {BACK.replace("support-bot", f"app-{i}") for i in range(5)}
     assert moments[178] == []
+
+
+def said(alerts: list[dict[str, str]], annotation: str) -> set[str]:
+    """What they say."""
+    return {one[annotation] for one in alerts}
+
+
+def said_of(name: str, headline: str) -> str:
+    """The labels of a sentence about an application."""
+    line = quoted(headline.replace("support-bot", name))
+    return f'answer="long",headline={line},details="x"'
+
+
+def test_what_has_recovered_is_not_told_of_what_goes_on(stage: Stage) -> None:
+    """Of two metrics of one application of a storm one is back: the line is about the other."""
+    story = calm()
+    for metric, until, line in (("a", 120, LINE), ("b", 400, BACK)):
+        whose = METRIC.replace("faithfulness", metric)
+        alarm = f"0x99 1x{until - 100} 0x{LENGTH}"
+        story = with_series(story, alarm, "rag_drift_alarm", f'{whose},direction="worse"')
+        story = with_series(story, f"_x99 3x{LENGTH}", TOGETHER, f"{whose},{INCIDENT}")
+        line = "back" if metric == "a" else "worse"
+        labels = f'{whose},answer="long",headline="{line}",details="x"'
+        story = with_series(story, "_x99 1x300 stale", INFO, labels)
+    ended = METRIC.replace("faithfulness", "a")
+    story = with_series(story, f"_x120 {120 * 60}x5", "rag_drift_ended_timestamp_seconds", ended)
+    found = [one for one in stage.said(story, 122)[122] if one["alertname"].endswith("Many")]
+    (one,) = found
+    assert one["summary"] == "3 applications became worse together, support-bot among them"
+    assert one["description"].startswith("worse. What they have in common")
+
+
+def test_a_storm_that_nobody_feeds_wakes_nobody(stage: Stage) -> None:
+    """Traffic stops on Friday evening while many are open: tickets, as of a single one."""
+    story = calm()
+    for name in ("a", "b", "c"):
+        whose = METRIC.replace("support-bot", name)
+        story = with_series(
+            story, f"0x99 1x{LENGTH}", "rag_drift_alarm", f'{whose},direction="worse"'
+        )
+        story = with_series(story, f"_x99 3x{LENGTH}", TOGETHER, f"{whose},{INCIDENT}")
+        stale = f"_x99 0x100 1x{LENGTH}"
+        story = with_series(story, stale, "rag_drift_alarm_stale", whose)
+    moments = stage.said(story, 190, 212, 400)
+    assert [one["severity"] for one in moments[190]] == ["page"] * 6
+    for at in (212, 400):
+        assert [(one["severity"], one["cause"]) for one in moments[at]] == [("ticket", "stale")] * 3
+
+
+def test_a_second_storm_is_another_page(stage: Stage) -> None:
+    """While the first is open: Alertmanager groups by ``incident``, and calls for each."""
+    story = calm()
+    incidents = {"a": "12:00", "b": "12:00", "c": "12:00", "x": "14:00", "y": "14:00", "z": "14:00"}
+    for name, incident in incidents.items():
+        whose = METRIC.replace("support-bot", name)
+        alarm = f"0x99 1x{LENGTH}"
+        story = with_series(story, alarm, "rag_drift_alarm", f'{whose},direction="worse"')
+        labels = f'{whose},incident="{incident}"'
+        story = with_series(story, f"_x99 3x{LENGTH}", TOGETHER, labels)
+    found = [one for one in stage.said(story, 110)[110] if one["alertname"].endswith("Many")]
+    assert {one["application"]: one["incident"] for one in found} == incidents
 
 
 def of_application(name: str, together: int) -> Story:
@@ -284,6 +374,9 @@ def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
     stage.tells(story, (100, []), (170, []), (190, [unwatched]))
     learned = with_series(calm(), f"1x150 0x{LENGTH}", "rag_monitor_baseline_missing")
     stage.tells(learned, (190, []), (400, []))
+    # Reset two hours after it came: it learns anew, and nobody has to do anything yet.
+    reset = with_series(calm(), "1x60 0x70 1x400", "rag_monitor_baseline_missing")
+    stage.tells(reset, (200, []), (240, []), (250, []), (320, [unwatched]))
 
 
 def test_a_judge_that_learned_in_an_incident_is_a_ticket(stage: Stage) -> None:

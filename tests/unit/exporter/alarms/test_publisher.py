@@ -125,6 +125,7 @@ async def test_a_change_is_offered_once_with_claims_and_told_when_it_comes_back(
     (opened,) = scene.offers.taken
     assert sorted(scene.asked[0]) == [(7, n) for n in (280, 284, 288, 292, 296)]
     assert [claim.text for one in opened.worst for claim in one.claims] == ["a claim"]
+    assert opened.incident_since == opened.opened_at
     assert told(log) == []
     assert scene.desk.alarms == {}
     scene.comes_back(opened)
@@ -135,6 +136,7 @@ async def test_a_change_is_offered_once_with_claims_and_told_when_it_comes_back(
     _, closed = scene.offers.taken
     scene.comes_back(closed)
     assert (closed.state, told(log)) == ("closed", ["open", "closed"])
+    assert closed.incident_since == opened.incident_since
     assert len(scene.asked) == 1
 
 

@@ -28,6 +28,15 @@ def test_one_that_has_recovered_says_where_it_is_now() -> None:
     )
 
 
+def test_what_is_sent_again_another_day_says_which_day_it_was() -> None:
+    """A page is repeated while it is open: at noon of the next day 02:10 is not today's."""
+    opened = alarm()
+    today, tomorrow = (opened.opened_at + timedelta(hours=hours) for hours in (4, 24))
+    assert headline(opened, today) == HEADLINE
+    assert f"since {opened.since:%d %b} 02:10 UTC" in headline(opened, tomorrow)
+    assert len(headline(opened, tomorrow)) <= MOST_CHARACTERS
+
+
 @pytest.mark.parametrize("metric", CATALOGUE)
 @pytest.mark.parametrize("application", ["hr", "support-bot", "the assistant of the night shift"])
 def test_every_line_fits(metric: str, application: str) -> None:

@@ -17,7 +17,7 @@ from monitor.exporter.serve.collector import QualityCollector
 from monitor.records.alarm import AlarmRecord, SettledMean
 from tests.stages.alarm_records import DETAILS, HEADLINE, SENTENCE, SINCE, alarm, segment
 from tests.stages.promtool import promtool
-from tests.stages.records import TEXTS
+from tests.stages.records import NOON, TEXTS
 from tests.stages.score_records import PERIOD, START, WINDOWS, record
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
@@ -72,8 +72,8 @@ def test_an_open_alarm_shows() -> None:
         "rag_drift_change_info": [
             ({**whose, "answer": SENTENCE, "headline": HEADLINE, "details": DETAILS}, 1.0)
         ],
-        "rag_drift_applications_together": [(whose, 1.0)],
-        "rag_drift_recovered_timestamp_seconds": [],
+        TOGETHER: [({**whose, "incident": f"{NOON:%Y-%m-%dT%H:%M:%SZ}"}, 1.0)],
+        ENDED: [],
         "rag_drift_change_since_timestamp_seconds": [(whose, SINCE.timestamp())],
         **{
             f"rag_drift_segment_{name}": [
@@ -120,11 +120,28 @@ def test_for_five_minutes_an_end_is_told() -> None:
         ((labels, _),) = found[INFO]
         assert "back at 8 % (6–11 %)" in labels["headline"]
         assert ", back at 0.08 (0.06–0.11, n = 30): " in labels["answer"]
-        assert {name: len(values) for name, values in found.items() if values} == {
-            INFO: 1,
-            ENDED: 1,
-        }
+        shown = {name: len(values) for name, values in found.items() if values}
+        assert shown == {INFO: 1, TOGETHER: 1, ENDED: 1}
         assert found[ENDED][0][1] == closed_at.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("because", "said"),
+    [
+        ("new_baseline", "another baseline holds"),
+        ("not_watched", "it is not scored, or not watched, any more"),
+        ("threshold_raised", "its threshold was raised"),
+        ("evidence_expired", "its evidence became too old"),
+    ],
+)
+def test_an_end_that_is_no_recovery_is_told_as_what_it_is(because: str, said: str) -> None:
+    """Else the message of the end would say *resolved*, and what it was."""
+    closed_at = datetime.fromtimestamp(START, UTC)
+    found = changes(page(alarm(state="closed", closed_at=closed_at, closed_because=because)))
+    ((labels, _),) = found[INFO]
+    assert labels["headline"].endswith(said)
+    assert "%" not in labels["headline"]
+    assert len(found[ENDED]) == 1
 
 
 def test_applications_that_fell_ill_together_say_how_many() -> None:
