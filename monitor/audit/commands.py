@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from monitor.audit.exchange import LabelledLine, Refused, checked, read_line, refuse
-from monitor.audit.readings import AuditReading
+from monitor.audit.readings import AuditReading, HumanLabel
 from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing, DrawnBatch, DrawRequest
 from monitor.audit.store.labels import LabelStore
@@ -19,12 +19,14 @@ from monitor.errors import DependencyRefused
 class Imported(NamedTuple):
     """What a file has brought: labels that are new, and those that were there.
 
-    ``without_note`` of the new ones have lost it, since the texts were forgotten.
+    ``without_note`` of the new ones have lost it, since the texts were forgotten; ``undrawn`` are
+    of interactions that were not drawn here, so that they correct nothing.
     """
 
     new: int
     known: int
     without_note: int
+    undrawn: int
 
 
 @asynccontextmanager
@@ -72,8 +74,10 @@ async def readings(database: Database, since_ms: int) -> list[AuditReading]:
     return found
 
 
-async def import_labels(database: Database, file: str, lines: Iterable[str]) -> Imported:
-    """Import the labels of all lines, or of none.
+async def import_labels(
+    database: Database, file: str, lines: Iterable[str], now: float
+) -> Imported:
+    """Import the labels of all lines, or of none. ``now``: epoch seconds.
 
     Raises ``ConfigurationError`` that names the first line that cannot be taken.
     """
@@ -81,7 +85,7 @@ async def import_labels(database: Database, file: str, lines: Iterable[str]) -> 
         search, labels = EvidenceSearch(database), LabelStore(database)
         found, refused = [], []
         for number, text in _numbered(lines):
-            line = read_line(text, number)
+            line = read_line(text, number, now)
             if isinstance(line, Refused):
                 refused.append(line)
                 continue
@@ -96,17 +100,20 @@ async def import_labels(database: Database, file: str, lines: Iterable[str]) -> 
 
 
 async def _kept(labels: LabelStore, found: list[tuple[FoundInteraction, LabelledLine]]) -> Imported:
-    new = known = without_note = 0
+    given, known, undrawn = dict[tuple[int, str, int], HumanLabel](), 0, 0
     for kept, line in found:
         there = {(each.reviewer, each.labelled_ms) for each in await labels.history(kept.number)}
-        for given in line.labels:
-            label = given.label()
-            if (label.reviewer, label.labelled_ms) in there:
+        is_drawn = await labels.is_drawn(kept.number)
+        for each in line.labels:
+            label = each.label()
+            key = kept.number, label.reviewer, label.labelled_ms
+            if key[1:] in there or key in given:
                 known += 1
                 continue
-            without_note += not await labels.add(kept.number, label)
-            new += 1
-    return Imported(new, known, without_note)
+            given[key] = label
+            undrawn += not is_drawn
+    lost = await labels.add_all([(key[0], label) for key, label in given.items()])
+    return Imported(len(given), known, lost, undrawn)
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:

@@ -4,15 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
-from pydantic import AwareDatetime, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
-from monitor.audit.human_scores import check, peoples_values
-from monitor.audit.readings import AuditReading, HumanLabel
-from monitor.audit.store.rows import milliseconds
+from monitor.audit.human_scores import check, one_name, peoples_values
+from monitor.audit.readings import MOST_NAME, MOST_NOTE, AuditReading, HumanLabel
+from monitor.audit.store.rows import milliseconds, stored
 from monitor.errors import ConfigurationError
 from monitor.records import Frozen, ScoreRecord, Verdicts
+
+#: Seconds by which the clocks of two machines may differ.
+CLOCKS_DIFFER_S: Final = 300.0
+
+
+def _name(text: str) -> str:
+    """As the pages take it: one person has one name, and everybody has one."""
+    found = one_name(stored(text))
+    if not found or len(found) > MOST_NAME:
+        raise ValueError(f"a name of 1 to {MOST_NAME} characters is needed")
+    return found
+
+
+def _moment(at: datetime, info: ValidationInfo) -> datetime:
+    """What was said later than now would hold against all that is said until then."""
+    now = (info.context or {}).get("now")
+    if now is not None and at.timestamp() > now + CLOCKS_DIFFER_S:
+        raise ValueError("lies in the future")
+    return at
 
 
 class GivenLabel(Frozen):
@@ -20,10 +46,10 @@ class GivenLabel(Frozen):
 
     model_config = ConfigDict(extra="ignore")
 
-    reviewer: str
-    labelled_at: AwareDatetime
+    reviewer: Annotated[str, AfterValidator(_name)]
+    labelled_at: Annotated[AwareDatetime, AfterValidator(_moment)]
     verdicts: Verdicts
-    note: str = ""
+    note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
 
     def label(self) -> HumanLabel:
         """As the database keeps it."""
@@ -63,14 +89,25 @@ def audit_line(reading: AuditReading) -> dict[str, Any]:
     }
 
 
-def read_line(text: str, number: int) -> LabelledLine | Refused:
-    """The labels of a line; or why there are none to be had."""
+def lines_of(body: bytes) -> list[str]:
+    r"""Lines of JSON, which end where JSON can have no newline: texts may have U+2028 and the like.
+
+    Raises ``UnicodeDecodeError`` for what is not UTF-8.
+
+    >>> lines_of('\ufeff{"a": "b\u2028c"}\r\n\r\n{}'.encode())
+    ['{"a": "b\u2028c"}', '', '{}']
+    """
+    return [line.removesuffix("\r") for line in body.decode("utf-8-sig").split("\n")]
+
+
+def read_line(text: str, number: int, now: float) -> LabelledLine | Refused:
+    """The labels of a line; or why there are none to be had. ``now``: epoch seconds."""
     try:
-        return LabelledLine.model_validate_json(text)
+        return LabelledLine.model_validate_json(text, context={"now": now})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(map(str, first["loc"])) or "the line"
-        return Refused(number, f"{path}: {first['msg']}")
+        return Refused(number, f"{path}: {first['msg'].removeprefix('Value error, ')}")
 
 
 def checked(record: ScoreRecord | None, line: LabelledLine, number: int) -> Refused | None:

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from monitor.records import ScoreRecord, Verdicts
 
+#: Characters of a reviewer's name, and of a note.
+MOST_NAME, MOST_NOTE = 128, 2_000
+
 
 class HumanLabel(NamedTuple):
     """One reading of an interaction by one person; the time is epoch milliseconds."""

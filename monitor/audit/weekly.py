@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from monitor.audit.store.database import DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing, DrawRequest, new_seed
 from monitor.audit.store.rows import milliseconds
-from monitor.audit.store.weekly import WEEK_MS, WeeklyOrder, WeeklyOrders, monday
+from monitor.audit.store.weekly import (
+    WEEK_MS,
+    AlreadyDrawn,
+    WeeklyOrder,
+    WeeklyOrders,
+    claim,
+    monday,
+)
 from monitor.runtime.logs import logger
 
 #: Seconds between two looks.
@@ -38,8 +46,7 @@ class WeeklyDraws:
         now_ms = milliseconds(self._clock())
         until_ms = monday(now_ms)
         for order in await self._orders.all():
-            is_due = order.drawn_until_ms < until_ms
-            if is_due and await self._orders.claimed(order, until_ms):
+            if order.drawn_until_ms < until_ms:
                 await self._draw(order, until_ms, now_ms)
 
     async def _draw(self, order: WeeklyOrder, until_ms: int, now_ms: int) -> None:
@@ -52,6 +59,11 @@ class WeeklyDraws:
             order.strategy,
             seed=new_seed(),
         )
-        found = await self._drawing.draw(request, now_ms)
+        try:  # a database that goes away takes both back: then it is drawn once it is there again
+            found = await self._drawing.draw(
+                request, now_ms, partial(claim, order=order, until_ms=until_ms)
+            )
+        except AlreadyDrawn:
+            return
         drawn = 0 if found is None else found.drawn
         logger().info("audits_drawn", application=order.application, interactions=drawn)

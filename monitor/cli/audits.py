@@ -231,22 +231,34 @@ def import_(
     Those that are there already are left alone.
     """
     import asyncio
+    import time
 
     from monitor.errors import ConfigurationError
 
     database = _database(config, set_)
-    from monitor.audit import commands
+    from monitor.audit import commands, exchange
 
     try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = exchange.lines_of(file.read_bytes())
+    except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {type(error).__name__}") from error
-    found = asyncio.run(commands.import_labels(database, str(file), lines))
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{file} is not UTF-8 (at byte {error.start}): write it as audit export does, as JSON "
+            "lines"
+        ) from error
+    found = asyncio.run(commands.import_labels(database, str(file), lines, time.time()))
     say(f"{found.new} labels are new, {found.known} were there", err=True)
     if found.without_note:
         say(
             f"{found.without_note} notes were left out: the texts of their interactions were "
             "forgotten",
+            err=True,
+        )
+    if found.undrawn:
+        say(
+            f"{found.undrawn} of them correct nothing: their interactions were not drawn in this "
+            "database. Draw here first (audit select), else nobody knows what they stand for",
             err=True,
         )
 

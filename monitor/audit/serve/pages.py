@@ -12,7 +12,7 @@ from aiohttp import web
 
 from monitor.audit.human_scores import KINDS, check, flat
 from monitor.audit.listing import Filters
-from monitor.audit.readings import HumanLabel
+from monitor.audit.readings import MOST_NOTE, HumanLabel
 from monitor.audit.serve.forms import (
     BadQuery,
     filters_of,
@@ -257,7 +257,7 @@ class AuditPages:
             record=record,
             item=number,
             ticks=ticks or (None if record is None else record.verdicts),
-            note=str(visit.form.get("note", ""))[:2_000],
+            note=str(visit.form.get("note", ""))[:MOST_NOTE],
             tables=None if record is None else claim_tables(record),
             gone="" if found is None else _gone(found),
             event_ms=0 if record is None else milliseconds(record.event_time.timestamp()),
@@ -296,7 +296,7 @@ class AuditPages:
             visit.person.name,
             now_ms,
             verdicts,
-            str(visit.form.get("note", ""))[:2_000],
+            str(visit.form.get("note", ""))[:MOST_NOTE],
         )
         has_note = await parts.labels.add(found.number, given)
         parts.telemetry.labels.inc()

@@ -35,6 +35,8 @@ _BUSY_MS: Final = 10_000
 _CONNECT_S: Final = 10
 #: Of any number, so long as it is the same in every process: who migrates holds this lock.
 _MIGRATION_LOCK: Final = 7_246_001
+#: Likewise: who writes alone holds this one.
+_ALONE_LOCK: Final = 7_246_002
 #: Classes of SQLSTATE: cardinality, data, integrity, a statement, a limit such as that of an index.
 _OF_A_VALUE: Final = frozenset({"21", "22", "23", "42", "54"})
 #: Of these what no value brings about: a right, a table or a column is missing.
@@ -94,6 +96,15 @@ class Database:
         with _away_means(self.shown):
             async with self._engine.begin() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def writing_alone(self) -> AsyncIterator[AsyncConnection]:
+        """The same, one after the other: what it reads is as others have left it."""
+        async with self.writing() as connection:
+            # SQLite has one writer; else one begins only with its first change, after it has read.
+            lock = f"SELECT pg_advisory_xact_lock({_ALONE_LOCK})"
+            await connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else lock)
+            yield connection
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any, Final, Literal, NamedTuple
 
@@ -87,6 +87,8 @@ class AuditProgress(NamedTuple):
     mine: int
 
 
+#: What is done in the transaction of a draw, before it.
+FirstOfAll = Callable[[AsyncConnection], Awaitable[None]]
 #: Whose an item is: what can be said to somebody who sends a label.
 ItemHold = Literal["yours", "somebody_elses", "labelled"]
 
@@ -100,19 +102,28 @@ class _Rated(NamedTuple):
     is_item: bool
 
 
+async def _nothing(_connection: AsyncConnection) -> None:
+    """What is to be done first, where there is nothing."""
+
+
 class AuditDrawing:
     """Items of the database; raises ``DatabaseAway``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def draw(self, request: DrawRequest, now_ms: int) -> DrawnBatch | None:
+    async def draw(
+        self, request: DrawRequest, now_ms: int, first: FirstOfAll = _nothing
+    ) -> DrawnBatch | None:
         """Draw from those that were never drawn; None where there are none.
+
+        ``first`` is done together with it: both or neither.
 
         What was only looked at as one of the worst may be drawn by chance as well, and then counts
         as that: without it the others would stand for a whole that lacks its worst part.
         """
-        async with self._database.writing() as connection:
+        async with self._database.writing_alone() as connection:
+            await first(connection)
             judge = request.judge or await _latest_judge(connection, request)
             if judge is None:
                 return None

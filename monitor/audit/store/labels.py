@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import exists, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from monitor.audit.readings import AuditReading, HumanLabel
+from monitor.audit.readings import MOST_NAME, AuditReading, HumanLabel
 from monitor.audit.store.database import Database
 from monitor.audit.store.rows import stored, stored_name
 from monitor.audit.store.tables import batch, evidence, item, label
 from monitor.records import Verdicts, read_score_record
+
+#: By when it was said, and not by when it came: a file may bring what was said before.
+_IN_TIME: Final = (label.c.labelled_ms, label.c.id)
 
 
 class OwnLabel(NamedTuple):
@@ -35,35 +40,29 @@ class LabelStore:
 
         It is not where the texts of the interaction were forgotten: it may quote them.
         """
+        return not await self.add_all([(evidence_id, given)])
+
+    async def add_all(self, given: Iterable[tuple[int, HumanLabel]]) -> int:
+        """All of them or none, each with the number of its interaction; how many lost their note.
+
+        As ``add`` does.
+        """
         async with self._database.writing() as connection:
-            await connection.execute(  # who reads it as the second need not wait
-                update(item)
-                .where(item.c.evidence_id == evidence_id, item.c.leased_by == given.reviewer)
-                .values(leased_by=None, leased_until_ms=None)
-            )
-            # The row stays as it is until the note is there: SQLite has one writer, which this is
-            # since the update; PostgreSQL locks it. So whoever forgets it finds the note.
+            return sum([not await _added(connection, number, one) for number, one in given])
+
+    async def is_drawn(self, evidence_id: int) -> bool:
+        """Whether an interaction was drawn or chosen: labels of others count for nothing."""
+        async with self._database.reading() as connection:
             found = await connection.execute(
-                select(evidence.c.has_texts)
-                .where(evidence.c.id == evidence_id)
-                .with_for_update(read=True)
+                select(exists().where(item.c.evidence_id == evidence_id))
             )
-            has_texts = bool(found.scalar_one_or_none())
-            row = {
-                "evidence_id": evidence_id,
-                "reviewer": stored_name(given.reviewer)[:128],
-                "labelled_ms": given.labelled_ms,
-                "verdicts": given.verdicts.model_dump_json(),
-                "note": stored(given.note) if has_texts else "",
-            }
-            await connection.execute(insert(label).values(row))
-        return has_texts or not given.note
+            return bool(found.scalar_one())
 
     async def history(self, evidence_id: int) -> list[HumanLabel]:
         """All of an interaction, in the order of time."""
         async with self._database.reading() as connection:
             rows = await connection.execute(
-                select(label).where(label.c.evidence_id == evidence_id).order_by(label.c.id)
+                select(label).where(label.c.evidence_id == evidence_id).order_by(*_IN_TIME)
             )
             return [_label(row) for row in rows]
 
@@ -105,7 +104,7 @@ class LabelStore:
                 evidence.c.judge == stored_name(judge),
                 label.c.labelled_ms >= since_ms,
             )
-            .order_by(label.c.id)
+            .order_by(*_IN_TIME)
         )
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
@@ -127,6 +126,29 @@ class LabelStore:
         """How many there are."""
         async with self._database.reading() as connection:
             return (await connection.execute(select(func.count()).select_from(label))).scalar_one()
+
+
+async def _added(connection: AsyncConnection, evidence_id: int, given: HumanLabel) -> bool:
+    await connection.execute(  # who reads it as the second need not wait
+        update(item)
+        .where(item.c.evidence_id == evidence_id, item.c.leased_by == given.reviewer)
+        .values(leased_by=None, leased_until_ms=None)
+    )
+    # The row stays as it is until the note is there: SQLite has one writer, which this is
+    # since the update; PostgreSQL locks it. So whoever forgets it finds the note.
+    found = await connection.execute(
+        select(evidence.c.has_texts).where(evidence.c.id == evidence_id).with_for_update(read=True)
+    )
+    has_texts = bool(found.scalar_one_or_none())
+    row = {
+        "evidence_id": evidence_id,
+        "reviewer": stored_name(given.reviewer)[:MOST_NAME],
+        "labelled_ms": given.labelled_ms,
+        "verdicts": given.verdicts.model_dump_json(),
+        "note": stored(given.note) if has_texts else "",
+    }
+    await connection.execute(insert(label).values(row))
+    return has_texts or not given.note
 
 
 def _readings(rows: Any) -> list[AuditReading]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, cast
 
 from sqlalchemy import delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from monitor.audit.store.database import Database
 from monitor.audit.store.drawing import Strategy
@@ -65,18 +66,23 @@ class WeeklyOrders:
             )
         return bool(found.rowcount)
 
-    async def claimed(self, order: WeeklyOrder, until_ms: int) -> bool:
-        """Whether it is ours to draw up to there: of two processes one draws."""
-        async with self._database.writing() as connection:
-            found = await connection.execute(
-                update(weekly)
-                .where(
-                    weekly.c.application == order.application,
-                    weekly.c.drawn_until_ms == order.drawn_until_ms,
-                )
-                .values(drawn_until_ms=until_ms)
-            )
-        return bool(found.rowcount)
+
+class AlreadyDrawn(Exception):
+    """Another process has drawn that week, or somebody has changed the order."""
+
+
+async def claim(connection: AsyncConnection, order: WeeklyOrder, until_ms: int) -> None:
+    """Note that it is drawn up to there. Raises ``AlreadyDrawn``: of two processes one draws."""
+    found = await connection.execute(
+        update(weekly)
+        .where(
+            weekly.c.application == order.application,
+            weekly.c.drawn_until_ms == order.drawn_until_ms,
+        )
+        .values(drawn_until_ms=until_ms)
+    )
+    if not found.rowcount:
+        raise AlreadyDrawn
 
 
 def monday(now_ms: int) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from monitor.audit.store.database import Database
+import pytest
+
+from monitor.audit.store.database import Database, DatabaseAway
 from monitor.audit.store.drawing import AuditDrawing
 from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.weekly import WeeklyOrder, WeeklyOrders
@@ -60,4 +62,21 @@ async def test_an_application_has_one_order(tmp_path: Path) -> None:
     await orders.put(order)
     await orders.put(order._replace(strategy="boundary", places=7))
     assert await orders.all() == [order._replace(strategy="boundary", places=7)]
+    await database.close()
+
+
+async def test_a_week_that_could_not_be_drawn_is_drawn_later(tmp_path: Path) -> None:
+    """The database goes away in the middle of it: nothing is noted as done."""
+    database = await opened(tmp_path)
+    orders, drawing = WeeklyOrders(database), AuditDrawing(database)
+    await orders.put(WeeklyOrder("bot", "claim_precision", "uniform", 4, 0))
+    weekly = WeeklyDraws(orders, drawing, lambda: NOW)
+    async with database.writing() as connection:
+        await connection.exec_driver_sql("ALTER TABLE item RENAME TO gone")
+    with pytest.raises(DatabaseAway):
+        await weekly.look()
+    async with database.writing() as connection:
+        await connection.exec_driver_sql("ALTER TABLE gone RENAME TO item")
+    await weekly.look()
+    assert [one.drawn for one in await drawing.progress()] == [4]
     await database.close()

@@ -144,9 +144,7 @@ async def test_a_reader_comes_to_the_same_numbers(tmp_path: Path) -> None:
             _, page = await ann.get(f"/interactions/{record.interaction_id}")
             seen = Tables(page)
             ours = recomputed(seen.tables)
-            told = dict(
-                (found[1], found[2]) for item in seen.items if (found := _SCORE.match(item))
-            )
+            told = {found[1]: found[2] for item in seen.items if (found := _SCORE.match(item))}
             for metric, value in ours.items():
                 if not isinstance(record.scores[metric], float):
                     assert metric not in told

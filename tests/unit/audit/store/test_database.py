@@ -331,6 +331,24 @@ async def test_what_has_no_weight_or_no_value_is_not_drawn(database: Database) -
     assert await AuditDrawing(database).draw(request._replace(application="x"), NOW_MS) is None
 
 
+async def test_two_who_draw_at_once_draw_different_ones(database: Database) -> None:
+    """One after the other, also where two processes do it: each gets all that it asks for."""
+    await filled(database, 120)
+    url = database.url.set(drivername=database.url.get_backend_name())
+    others = [Database(url.render_as_string(hide_password=False)) for _ in range(3)]
+    request = DrawRequest("bot", "claim_precision", 0, NOW_MS, 30, "uniform")
+    found = await asyncio.gather(
+        *(
+            AuditDrawing(each).draw(request._replace(seed=seed), NOW_MS)
+            for seed, each in enumerate((database, *others))
+        )
+    )
+    assert [one.drawn for one in found if one is not None] == [30, 30, 30, 30]
+    assert [one.drawn for one in await AuditDrawing(database).progress()] == [120]
+    for each in others:
+        await each.close()
+
+
 async def test_nobody_reads_what_another_reads(database: Database) -> None:
     """For 15 minutes; every tenth item is read by two, and by none of them twice."""
     await filled(database, 30)
