@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
 from pydantic import AwareDatetime, Field
@@ -128,7 +129,7 @@ class SpanCounts:
                 application=name,
                 picks=found.picks,
                 forced=found.forced,
-                stands_for=round(found.stands_for, 6),
+                stands_for=round(float(found.stands_for), 6),
                 least_rate=found.least,
                 most_rate=found.most,
             )
@@ -149,16 +150,33 @@ class SpanCounts:
                 last=each.last,
                 records=each.records,
                 failed=each.failed,
-                usd=round(each.usd, 6),
+                usd=round(float(each.usd), 6),
             )
             for (name, label), each in found
         )
 
 
+def counted_otherwise(report: AuditReport, now: SpanCounts, version: str) -> list[str]:
+    """What a report says of its records that they do not say to this version, a line each."""
+    pairs = (
+        ("outcomes", report.outcomes, now.outcomes()),
+        ("sampling", report.sampling, now.sampling()),
+        ("judges", report.judges, now.judges()),
+        ("unreadable", report.unreadable, now.unreadable),
+    )
+    made_by = "" if report.version == version else f" (it was made by version {report.version})"
+    return [
+        f"{name}: the records are the same, and the report says something else of them{made_by}"
+        for name, said, counted in pairs
+        if said != counted
+    ]
+
+
 class _DayTotals:
     def __init__(self) -> None:
         self.picks = self.forced = 0
-        self.stands_for = 0.0
+        # Exact, so that the order of partitions, which is another each time, changes no digit.
+        self.stands_for = Fraction()
         self.least: float | None = None
         self.most: float | None = None
 
@@ -169,7 +187,7 @@ class _DayTotals:
             return
         rate = slot.q / slot.m
         self.picks += 1
-        self.stands_for += slot.u / rate
+        self.stands_for += Fraction(slot.u / rate)
         self.least = rate if self.least is None else min(self.least, rate)
         self.most = rate if self.most is None else max(self.most, rate)
 
@@ -179,13 +197,13 @@ class _JudgeTotals:
         self.identity = record.judge
         self.first = self.last = record.judged_at
         self.records = self.failed = 0
-        self.usd = 0.0
+        self.usd = Fraction()
 
     def add(self, record: ScoreRecord) -> None:
         self.first, self.last = min(self.first, record.judged_at), max(self.last, record.judged_at)
         self.records += 1
         self.failed += record.outcome.value == "judge_failed"
-        self.usd += record.usage.usd + record.rechecks_usd
+        self.usd += Fraction(record.usage.usd) + Fraction(record.rechecks_usd)
 
 
 def reported(record: AlarmRecord, since: datetime, until: datetime) -> ReportedAlarm | None:

@@ -20,7 +20,13 @@ from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
 from monitor.records.control import CorrectionRecord, Removed, read_control_record
 from monitor.report.chain import PartitionChain, SealedPartition, difference
-from monitor.report.frame import AuditReport, LoggedPartition, SpanCounts, reported
+from monitor.report.frame import (
+    AuditReport,
+    LoggedPartition,
+    SpanCounts,
+    counted_otherwise,
+    reported,
+)
 
 
 class ReportPlaces(NamedTuple):
@@ -126,7 +132,10 @@ def _hold(corrections: dict[str, CorrectionRecord], record: KafkaRecord) -> None
 
 
 async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
-    """What has changed on the topic of score records since a report, a line each; none: nothing."""
+    """What has changed on the topic of score records since a report, a line each; none: nothing.
+
+    Also what the report counts otherwise than the same records are counted now.
+    """
     access = places.access
     if access.scores != report.topic:
         raise DependencyRefused(
@@ -134,12 +143,16 @@ async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
         )
     last = {one.partition: one.last_offset for one in report.seals}
 
-    def was_reported(record: KafkaRecord) -> bool:
-        end = last.get(record.partition)
-        return end is not None and record.offset <= end
+    until_ms = round(report.until.timestamp() * 1000)
 
+    def was_reported(record: KafkaRecord) -> bool:
+        # By time as well: those of two scorers do not stand in its order.
+        end = last.get(record.partition)
+        return end is not None and record.offset <= end and record.timestamp < until_ms
+
+    counts = SpanCounts()
     async with _scanned(access, access.output) as scan:
-        now = await _sealed(scan, access.scores, report.since, was_reported, SpanCounts())
+        now = await _sealed(scan, access.scores, report.since, was_reported, counts)
     by_number = {one.partition: one for one in now}
     lines = []
     for one in report.seals:
@@ -148,4 +161,4 @@ async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
             lines.append(f"partition {one.partition}: it is there no more")
         elif (line := difference(one, found)) is not None:
             lines.append(line)
-    return lines
+    return lines or counted_otherwise(report, counts, __version__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -63,6 +63,13 @@ async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_pat
     assert (code, out) == (0, f"unchanged: 21 records of {setting.topics['scores']}\n")
     await setting.write([judged(99)])  # what comes later is not of this span
     assert setting.report("--check", file)[0] == 0
+    forged = tmp_path / "forged.json"
+    forged.write_text(file.read_text("utf-8").replace('"judge_failed"', '"unscorable"'), "utf-8")
+    code, out, _ = setting.report("--check", forged)
+    assert (code, out) == (
+        1,
+        "outcomes: the records are the same, and the report says something else of them\n",
+    )
 
     kept = await read_all(setting.bootstrap, setting.topics["scores"])
     await delete_topic(setting.bootstrap, setting.topics["scores"])
@@ -74,6 +81,28 @@ async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_pat
     await produce(setting.bootstrap, setting.topics["scores"], changed)
     code, out, _ = setting.report("--check", file)
     assert (code, "changed between the offsets" in out) == (1, True), out
+
+
+@pytest.mark.timeout(120)
+async def test_records_may_stand_out_of_order(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    """Two scorers have two clocks: what is behind the span between others of it changes nothing."""
+    setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
+    await setting.made()
+    noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    minutes = (1, 2, 61, 3, 62)
+    rows = [
+        Record(judged(i).to_json(), b"k", 0, round(noon.timestamp() * 1000) + at * 60_000)
+        for i, at in enumerate(minutes)
+    ]
+    await produce(setting.bootstrap, setting.topics["scores"], rows)
+    file = tmp_path / "hour.json"
+    span = ("--since", noon.isoformat(), "--until", (noon + timedelta(hours=1)).isoformat())
+    code, _, err = setting.report(*span, "--out", file)
+    assert (code, err.split()[0]) == (0, "3"), err
+    assert setting.report("--check", file)[:2] == (
+        0,
+        f"unchanged: 3 records of {setting.topics['scores']}\n",
+    )
 
 
 @pytest.mark.parametrize(

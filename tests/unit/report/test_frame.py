@@ -8,7 +8,7 @@ import pytest
 
 from monitor.records import JudgeIdentity, Outcome, SamplingRecord, Usage
 from monitor.report.chain import PartitionChain
-from monitor.report.frame import AuditReport, SpanCounts, reported
+from monitor.report.frame import AuditReport, SpanCounts, counted_otherwise, reported
 from monitor.report.page import as_page
 from tests.stages.alarm_records import alarm
 from tests.stages.audits import judged
@@ -75,19 +75,16 @@ def test_alarms_that_were_open(since_h: int, until_h: int, *, is_there: bool) ->
     assert (found is not None) == is_there
 
 
-def test_a_page_escapes_and_says_all_of_it() -> None:
-    """Names are anybody's; a report as JSON is read as it was written."""
-    counts = SpanCounts()
-    bad = "<script>alert(1)</script>"
-    counts.add(judged(1, application=bad))
-    report = AuditReport(
+def report_of(counts: SpanCounts) -> AuditReport:
+    """A day's."""
+    return AuditReport(
         made_at=datetime(2026, 11, 23, tzinfo=UTC),
         version="1",
         since=NOON,
         until=NOON + timedelta(days=1),
         topic="scores",
         logged=(),
-        unreadable=3,
+        unreadable=counts.unreadable,
         outcomes=counts.outcomes(),
         sampling=counts.sampling(),
         judges=counts.judges(),
@@ -96,6 +93,42 @@ def test_a_page_escapes_and_says_all_of_it() -> None:
         corrections=(),
         seals=(PartitionChain("scores", 0).sealed(),),
     )
+
+
+def test_counts_that_were_changed_in_a_report_are_named() -> None:
+    """Each part that the records do not say, and whether another version counted it."""
+    report = report_of(counted())
+    assert counted_otherwise(report, counted(), "1") == []
+    for name, forged in (
+        ("outcomes", report.outcomes[:1]),
+        ("sampling", report.sampling[1:]),
+        ("judges", tuple(one.model_copy(update={"failed": 0}) for one in report.judges)),
+        ("unreadable", 3),
+    ):
+        (line,) = counted_otherwise(report.model_copy(update={name: forged}), counted(), "2")
+        assert line.startswith(f"{name}: the records are the same, and the report says something")
+        assert line.endswith("(it was made by version 1)")
+
+
+def test_counts_do_not_go_by_the_order_of_partitions() -> None:
+    """To the last digit, else a report would be called changed that nobody has touched."""
+    records = [judged(i, usage=Usage(calls=1, usd=0.1 ** (i % 9)), sampling=slot(7, 0.3, 10.0**i))
+               for i in range(18)]  # fmt: skip
+    orders = (SpanCounts(), SpanCounts())
+    for one, other in zip(records, reversed(records), strict=True):
+        orders[0].add(one)
+        orders[1].add(other)
+    assert orders[0].sampling() == orders[1].sampling()
+    assert orders[0].judges() == orders[1].judges()
+
+
+def test_a_page_escapes_and_says_all_of_it() -> None:
+    """Names are anybody's; a report as JSON is read as it was written."""
+    counts = SpanCounts()
+    bad = "<script>alert(1)</script>"
+    counts.add(judged(1, application=bad))
+    counts.unreadable = 3
+    report = report_of(counts)
     page = as_page(report)
     assert bad not in page
     assert "&lt;script&gt;" in page
