@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -38,6 +39,11 @@ class SiteVisitor:
         """Status and page, wherever it leads."""
         async with self._session.get(self.url + path) as answer:
             return answer.status, await answer.text()
+
+    async def headers(self, path: str) -> Mapping[str, str]:
+        """Those of the page."""
+        async with self._session.get(self.url + path) as answer:
+            return answer.headers
 
     async def post(self, path: str, token: str | None = None, **form: str) -> tuple[int, str]:
         """A form; with the token of the page ``token`` names, or of the login."""

@@ -141,7 +141,7 @@ class AuditSite:
             person, cookie = self._visitor(request)
             if person is None:
                 if request.method == "POST":
-                    return self.message(request, "Log in again", "The session has ended.", 403)
+                    return self._ended(request)
                 raise web.HTTPSeeOther(f"/login?next={quote(request.path_qs, safe='')}")
             form: Mapping[str, Any] = {}
             if request.method == "POST":
@@ -166,6 +166,21 @@ class AuditSite:
                 return self.message(request, "Not understood", str(error), 400, person)
 
         return handle
+
+    def _ended(self, request: web.Request) -> web.Response:
+        """What was sent is not taken; the browser has it, and the page can be sent again."""
+        said = "Nothing was saved: the session has ended."
+        then = "/audit" if request.path.startswith("/audit/") else "/"
+        return self._html(
+            "message.html",
+            403,
+            title="Log in again",
+            here=request.path,
+            person=None,
+            csrf_token="",
+            said=said,
+            link=("Log in", f"/login?next={quote(then, safe='')}"),
+        )
 
     def shown(
         self, visit: PageVisit, template: str, title: str, status: int = 200, **values: Any
@@ -195,11 +210,17 @@ class AuditSite:
             person=person,
             csrf_token=token,
             said=said,
+            link=None,
         )
 
     def _html(self, template: str, status: int, **values: Any) -> web.Response:
         text = self._pages.get_template(template).render(**values)
-        headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+        headers = {
+            "Content-Security-Policy": POLICY,
+            "Referrer-Policy": "same-origin",
+            # Texts that were forgotten, or are nobody's after logging out, stay in no cache.
+            "Cache-Control": "no-store",
+        }
         return web.Response(text=text, content_type="text/html", status=status, headers=headers)
 
     def _visitor(self, request: web.Request) -> tuple[Person | None, str]:
@@ -219,9 +240,11 @@ class AuditSite:
             return None
 
     async def _login_form(self, request: web.Request) -> web.Response:
-        return self._login_page(request, "")
+        return self._login_page(request, "", request.query.get("next", "/"))
 
-    def _login_page(self, request: web.Request, wrong: str, status: int = 200) -> web.Response:
+    def _login_page(
+        self, request: web.Request, wrong: str, then: str, status: int = 200
+    ) -> web.Response:
         cookie = request.cookies.get(LOGIN_COOKIE) or secrets.token_urlsafe(24)
         response = self._html(
             "login.html",
@@ -230,7 +253,7 @@ class AuditSite:
             here="/login",
             person=None,
             csrf_token=self._sessions.form_token(cookie),
-            next=_safe(request.query.get("next", "/")),
+            next=_safe(then),
             wrong=wrong,
         )
         self._set(request, response, LOGIN_COOKIE, cookie, 3_600)
@@ -239,19 +262,20 @@ class AuditSite:
     async def _login(self, request: web.Request) -> web.StreamResponse:
         form = await _form(request)
         cookie = request.cookies.get(LOGIN_COOKIE, "")
-        token = str(form.get("csrf_token", ""))
+        token, then = str(form.get("csrf_token", "")), str(form.get("next", "/"))
         if not (cookie and _is_ours(request) and self._sessions.is_form_token(token, cookie)):
-            return self._login_page(request, "This form has expired; here is a new one.", 403)
+            said = "This form has expired; here is a new one."
+            return self._login_page(request, said, then, 403)
         try:
             person = await self._checked(
                 request, str(form.get("password", "")), str(form.get("name", ""))
             )
         except NameTaken as taken:
             said = f"{taken} has a password of their own: use that one, or type another name."
-            return self._login_page(request, said, 401)
+            return self._login_page(request, said, then, 401)
         if person is None:
-            return self._login_page(request, "No such password.", 401)
-        response = web.HTTPSeeOther(_safe(str(form.get("next", "/"))))
+            return self._login_page(request, "No such password.", then, 401)
+        response = web.HTTPSeeOther(_safe(then))
         self._set(request, response, COOKIE, self._sessions.begin(person), SESSION_S)
         raise response
 

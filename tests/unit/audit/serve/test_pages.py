@@ -96,6 +96,42 @@ async def test_the_name_of_another_is_refused_at_the_login(
         assert (status, "<span>eve</span>" in page) == (200, True)
 
 
+async def test_whoever_mistypes_a_password_comes_where_they_wanted(
+    database: Database, tmp_path: Path
+) -> None:
+    """The link of an alarm leads to it also at the second attempt; another host never does."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        _, page = await ann.get("/interactions/2?n=2")
+        assert 'name="next" value="/interactions/2?n=2"' in page
+        form = {"name": "ann", "next": "/interactions/2?n=2"}
+        status, page = await ann.post("/login", "/login", password="not this one", **form)
+        assert (status, 'name="next" value="/interactions/2?n=2"' in page) == (401, True)
+        status, page = await ann.post("/login", token=None, password=PASSWORD, **form)
+        assert (status, 'name="next" value="/interactions/2?n=2"' in page) == (403, True)
+        form["next"] = "https://evil.example/"
+        _, page = await ann.post("/login", "/login", password="not this one", **form)
+        assert 'name="next" value="/"' in page
+        form["next"] = "/interactions/2?n=2"
+        _, page = await ann.post("/login", "/login", password=PASSWORD, **form)
+        assert "How long is the warranty?" in page
+
+
+async def test_an_ended_session_leads_to_the_login(database: Database, tmp_path: Path) -> None:
+    """Whatever was sent: the page has a link to the login, and that leads to where one was."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        for path, then in (("/audit/1", "%2Faudit"), ("/draw", "%2F"), ("/logout", "%2F")):
+            status, page = await ann.post(path, action="agree")
+            assert (status, f'href="/login?next={then}"' in page) == (403, True), page
+
+
+async def test_no_page_stays_in_a_cache(database: Database, tmp_path: Path) -> None:
+    """Neither of a browser, whose next user may be another, nor of a proxy."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        for path in ("/", "/interactions/2", "/interactions/nowhere", "/audit", "/login"):
+            assert (await ann.headers(path))["Cache-Control"] == "no-store", path
+
+
 @pytest.mark.parametrize(
     "path",
     [
