@@ -200,7 +200,10 @@ class AuditPages:
             )
             return self._site.message(visit.request, "Not here", said, 404, visit.person)
         record = found.record
-        history = await parts.labels.history(found.number)
+        waits = visit.person.may_label and await parts.drawing.waits_for(
+            found.number, visit.person.name
+        )
+        history = [] if waits else await parts.labels.history(found.number)
         return self._site.shown(
             visit,
             "interaction.html",
@@ -214,6 +217,7 @@ class AuditPages:
             event_ms=milliseconds(record.event_time.timestamp()),
             judged_ms=milliseconds(record.judged_at.timestamp()),
             gone=_gone(found),
+            waits=waits,
             others=[each for each in numbers if each != found.number],
             labels=[
                 each._asdict() | {"said": label_said(record.verdicts, each.verdicts)}

@@ -157,7 +157,7 @@ class AuditDrawing:
         ``behind``: the number of the item that is passed over for now.
         """
         async with self._database.writing() as connection:
-            statement = _waiting(reviewer, now_ms, application)
+            statement = _next(reviewer, now_ms, application)
             found = (
                 await connection.execute(statement.where(item.c.id > behind).limit(1))
             ).one_or_none()
@@ -203,6 +203,12 @@ class AuditDrawing:
             done = select(readings >= item.c.readings).where(item.c.id == number)
             is_done = (await connection.execute(done)).scalar_one_or_none()
         return "labelled" if is_done else "somebody_elses"
+
+    async def waits_for(self, evidence_id: int, reviewer: str) -> bool:
+        """Whether this reviewer may still be given it: until then they see nobody else's label."""
+        statement = _waiting(reviewer).where(item.c.evidence_id == evidence_id)
+        async with self._database.reading() as connection:
+            return (await connection.execute(statement)).first() is not None
 
     async def evidence_of(self, number: int) -> int | None:
         """The interaction of an item; None where it was dropped."""
@@ -362,8 +368,8 @@ async def _insert_batch(
     return number
 
 
-def _waiting(reviewer: str, now_ms: int, application: str | None) -> Any:
-    """Items with fewer readings than they need, none of this reviewer's, that are free.
+def _waiting(reviewer: str) -> Any:
+    """Items with fewer readings than they need, none of this reviewer's.
 
     Those whose texts were forgotten are nobody's any more.
     """
@@ -372,16 +378,14 @@ def _waiting(reviewer: str, now_ms: int, application: str | None) -> Any:
     )
     own = exists().where(label.c.evidence_id == item.c.evidence_id, label.c.reviewer == reviewer)
     readable = exists().where(evidence.c.id == item.c.evidence_id, evidence.c.has_texts)
-    statement = (
-        select(item.c.id, item.c.evidence_id)
-        .where(
-            labels.scalar_subquery() < item.c.readings,
-            ~own,
-            readable,
-            _is_free(reviewer, now_ms),
-        )
-        .order_by(item.c.id)
+    return select(item.c.id, item.c.evidence_id).where(
+        labels.scalar_subquery() < item.c.readings, ~own, readable
     )
+
+
+def _next(reviewer: str, now_ms: int, application: str | None) -> Any:
+    """Those of them that are free, in their order."""
+    statement = _waiting(reviewer).where(_is_free(reviewer, now_ms)).order_by(item.c.id)
     if application is not None:
         statement = statement.join(batch, batch.c.id == item.c.batch_id).where(
             batch.c.application == stored_name(application)

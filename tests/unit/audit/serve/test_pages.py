@@ -233,6 +233,25 @@ async def test_one_person_has_one_name(database: Database, tmp_path: Path) -> No
             assert "/audit/1" in (await bob.get("/audit"))[1]
 
 
+async def test_a_second_reader_does_not_see_what_the_first_has_said(
+    database: Database, tmp_path: Path
+) -> None:
+    """Nor on the page of the interaction, until they have labelled it themselves."""
+    async with database.writing() as connection:
+        await connection.exec_driver_sql("UPDATE item SET readings = 2")
+    async with pages(database, tmp_path) as port:
+        url = f"http://127.0.0.1:{port}"
+        async with SiteVisitor(url) as ann, SiteVisitor(url) as bob:
+            await ann.log_in(PASSWORD, "ann")
+            await bob.log_in(PASSWORD, "bob")
+            await ann.post("/audit/1", "/audit", action="agree", note="Right, I think.")
+            _, page = await bob.get("/interactions/1")
+            assert ("Right, I think." in page, "It waits to be audited." in page) == (False, True)
+            assert "Right, I think." in (await ann.get("/interactions/1"))[1]
+            await bob.post("/audit/1", "/audit", action="agree")
+            assert "Right, I think." in (await bob.get("/interactions/1"))[1]
+
+
 async def test_a_page_says_what_is_there_in_words(tmp_path: Path) -> None:
     """Times with their distance, reasons, what it stands for, a long claim folded, doubt."""
     found = Database(f"sqlite:///{tmp_path}/a.db")
