@@ -35,7 +35,7 @@ from monitor.audit.store.drawing import (
     new_seed,
 )
 from monitor.audit.store.rows import milliseconds
-from monitor.audit.store.search import FoundInteraction
+from monitor.audit.store.search import FoundInteraction, Listed
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Outcome, ScoreRecord, Verdicts
@@ -81,13 +81,6 @@ class AuditPages:
 
     async def _overview(self, visit: PageVisit) -> web.Response:
         parts = self._parts
-        worst = Filters(
-            metric=SHOWN[0],
-            least=0.01,
-            order="worst",
-            since_ms=milliseconds(parts.clock()) - _DAY_MS,
-        )
-        found = await parts.search.page(worst)
         views = parts.alarms
         still_open = [one for one in views.known.values() if one.state == "open"]
         choices, board = await parts.search.choices(), await parts.live()
@@ -106,8 +99,21 @@ class AuditPages:
             kept=await parts.evidence.count(),
             megabytes=f"{await parts.evidence.bytes() / 1e6:,.1f}",
             progress=await self._progress(visit.person),
-            worst=found.rows[:_WORST],
+            worst=await self._worst(),
         )
+
+    async def _worst(self) -> list[Listed]:
+        """Of a day: wrong claims from irrelevant passages, then claims that no passage supports.
+
+        The second stand in for the first where there is no reference.
+        """
+        since_ms = milliseconds(self._parts.clock()) - _DAY_MS
+        found = dict[int, Listed]()
+        for bad in (Filters(metric=SHOWN[0], least=0.01), Filters(metric=SHOWN[2], most=0.99)):
+            if len(found) < _WORST:
+                page = await self._parts.search.page(bad._replace(order="worst", since_ms=since_ms))
+                found |= {row.number: row for row in page.rows if row.number not in found}
+        return list(found.values())[:_WORST]
 
     async def _draw(self, visit: PageVisit) -> web.StreamResponse:
         if not visit.person.may_label:

@@ -252,6 +252,31 @@ async def test_a_second_reader_does_not_see_what_the_first_has_said(
             assert "Right, I think." in (await bob.get("/interactions/1"))[1]
 
 
+async def test_the_worst_are_there_without_a_reference_too(tmp_path: Path) -> None:
+    """Then nobody knows what is wrong, but what no passage supports; the others come first."""
+    found = Database(f"sqlite:///{tmp_path}/a.db")
+    await found.migrate()
+    verdicts = Verdicts(response_by_passage=((True,), (False,)), response_by_context=(True, False))
+    claims = Claims(response=("It lasts.", "It flies."))
+    judgement = Judgement(
+        claims=claims, passages=1, has_reference=False, verdicts=verdicts, judge=FIRST
+    )
+    texts = {"user_input": "How long?", "response": "Long.", "retrieved_contexts": ["It lasts."]}
+    await EvidenceStore(found, "scores").add(
+        [placed(judged_as("1", judgement, interaction=texts)), placed(judged(2))], {}
+    )
+    async with (
+        pages(found, tmp_path, lambda: START + 63) as port,
+        SiteVisitor(f"http://127.0.0.1:{port}") as ann,
+    ):
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/")
+        worst = page.partition("Worst answers")[2].partition("Audits")[0]
+        assert [worst.count(said) for said in ("It flies.", "A return costs 5 euros.")] == [1, 1]
+        assert worst.index("A return") < worst.index("It flies.")
+    await found.close()
+
+
 async def test_a_page_says_what_is_there_in_words(tmp_path: Path) -> None:
     """Times with their distance, reasons, what it stands for, a long claim folded, doubt."""
     found = Database(f"sqlite:///{tmp_path}/a.db")
