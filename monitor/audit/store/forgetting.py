@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, exists, insert, select, update
+from sqlalchemy import ColumnElement, exists, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from monitor.audit.store.database import Database
-from monitor.audit.store.rows import Placed, evidence_row, has_id
-from monitor.audit.store.tables import evidence, forgotten, label
+from monitor.audit.store.rows import Placed, evidence_row, has_id, stored_name
+from monitor.audit.store.tables import evidence, forgotten, item, label
 from monitor.records import ScoreRecord, read_score_record
 from monitor.records.control import ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest, without_texts
@@ -82,6 +83,8 @@ class TextForgetting:
                     .where(evidence.c.id == each.number)
                     .values({name: row[name] for name in _CHANGED})
                 )
+                if bare.segment != each.record.segment:  # it tells whose they are
+                    await _unname_stratum(connection, each.number, each.record.segment)
                 # A note may quote them.
                 await connection.execute(
                     update(label).where(label.c.evidence_id == each.number).values(note="")
@@ -114,6 +117,12 @@ class TextForgetting:
         )
         async with self._database.reading() as connection:
             return list((await connection.execute(statement)).all())
+
+
+async def _unname_stratum(connection: AsyncConnection, number: int, segment: str) -> None:
+    """An item keeps of its stratum whether that was the good or the bad one."""
+    rest = func.replace(item.c.stratum, f"{stored_name(segment)}: ", "")
+    await connection.execute(update(item).where(item.c.evidence_id == number).values(stratum=rest))
 
 
 def _narrowed(request: ForgettingRequest) -> list[ColumnElement[bool]]:

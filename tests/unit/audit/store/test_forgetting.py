@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from monitor.audit.listing import Filters
 from monitor.audit.readings import HumanLabel
@@ -16,6 +17,7 @@ from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
 from monitor.audit.store.search import EvidenceSearch
+from monitor.audit.store.tables import item
 from monitor.records import ScoreRecord
 from monitor.records.control import ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest
@@ -132,10 +134,12 @@ async def test_nobody_is_asked_to_audit_what_was_forgotten(database: Database) -
 
 
 async def test_the_file_does_not_hold_them(tmp_path: Path) -> None:
-    """Neither in free pages of SQLite, nor in its log."""
+    """Neither in free pages of SQLite, nor in its log; nor as the name of a stratum drawn from."""
     database = Database(f"sqlite:///{tmp_path}/audits.db")
     await database.migrate()
     await kept(database)
+    request = DrawRequest("bot", "claim_precision", 0, NOW_MS, 4, "stratified")
+    assert await AuditDrawing(database).draw(request, NOW_MS) is not None
 
     def is_there(word: bytes) -> bool:
         return any(word in path.read_bytes() for path in tmp_path.iterdir())
@@ -144,6 +148,9 @@ async def test_the_file_does_not_hold_them(tmp_path: Path) -> None:
     await TextForgetting(database).forget(ForgettingRequest("ann-marie", "user_id"))
     assert not is_there(b"ann-marie")
     assert is_there(b"Hello bob")
+    async with database.reading() as connection:
+        strata = await connection.execute(select(item.c.stratum).order_by(item.c.evidence_id))
+        assert list(strata.scalars()) == ["bad", "bad", "bad", "bob: bad"]
     await database.close()
 
 
