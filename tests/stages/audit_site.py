@@ -45,6 +45,12 @@ class SiteVisitor:
         async with self._session.get(self.url + path) as answer:
             return answer.headers
 
+    async def send(self, path: str, kind: str, body: bytes) -> int:
+        """Anything in the place of a form; the status."""
+        headers = {"Content-Type": kind}
+        async with self._session.post(self.url + path, data=body, headers=headers) as answer:
+            return answer.status
+
     async def post(self, path: str, token: str | None = None, **form: str) -> tuple[int, str]:
         """A form; with the token of the page ``token`` names, or of the login."""
         if token is not None:

@@ -71,9 +71,9 @@ class AuditPages:
         page = self._site.page
         app.router.add_get("/", page(self._overview))
         app.router.add_get("/interactions", page(self._interactions))
-        app.router.add_get("/interactions/{id:.+}", page(self._interaction))
+        app.router.add_get("/interactions/{id:(?s:.+)}", page(self._interaction))
         app.router.add_get("/alarms", page(self._alarms))
-        app.router.add_get("/alarms/{key:.+}", page(self._alarm))
+        app.router.add_get("/alarms/{key:(?s:.+)}", page(self._alarm))
         app.router.add_get("/judges", page(self._judges))
         app.router.add_get("/audit", page(self._audit))
         app.router.add_post("/draw", page(self._draw))

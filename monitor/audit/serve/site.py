@@ -368,7 +368,10 @@ def with_distance(epoch_ms: int, now: float) -> Markup:
 async def _form(request: web.Request) -> Mapping[str, Any]:
     if request.content_length is None or request.content_length > MOST_FORM:
         raise web.HTTPRequestEntityTooLarge(MOST_FORM, request.content_length or 0)
-    return await request.post()
+    try:
+        return await request.post()
+    except (LookupError, ValueError) as error:  # no browser sends such a form
+        raise web.HTTPBadRequest(text=f"no form: {type(error).__name__}") from error
 
 
 def _is_ours(request: web.Request) -> bool:

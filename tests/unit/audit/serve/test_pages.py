@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,52 @@ async def test_forms_with_such_numbers_are_not_understood(
         assert (await ann.get("/interactions/a%00b"))[0] == 404
         for path in ("/audit?behind=", f"/audit?behind={'9' * 18}", "/interactions/2?n=7"):
             assert (await ann.get(path))[0] == 200
+
+
+ODD_IDS = ("a/b", "a/../b", "//evil", "a\nb", "?x#y", "%2F", " sp ", "<b>", "\u202eabc", "a\\b")
+
+
+async def test_an_interaction_of_any_id_is_opened_by_its_link(tmp_path: Path) -> None:
+    """Also where a browser would take the id for a way to another page."""
+    found = Database(f"sqlite:///{tmp_path}/a.db")
+    await found.migrate()
+    records = [judged(i).model_copy(update={"interaction_id": name}) for i, name in
+               enumerate(ODD_IDS)]  # fmt: skip
+    await EvidenceStore(found, "scores").add([placed(one, 1) for one in records], {})
+    async with pages(found, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/interactions")
+        links = re.findall('<th scope="row"><a href="([^"]+)"', page)
+        assert len(links) == len(ODD_IDS)
+        for link, name in zip(reversed(links), ODD_IDS, strict=True):
+            status, page = await ann.get(unescape(link))
+            title = unescape(page.partition("<h1>")[2].partition("</h1>")[0])
+            assert (status, title) == (200, name)
+    await found.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded; charset=nonsense", b"action=agree"),
+        ("application/x-www-form-urlencoded", b"\xff\xfe"),
+        ("multipart/form-data", b"--b"),
+        ("multipart/form-data; boundary=b", b"none of it"),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\nContent-Disposition: form-data; name="note"\r\n'
+            b"Content-Type: text/plain; charset=nonsense\r\n\r\nx\r\n--b--\r\n",
+        ),
+    ],
+)
+async def test_what_is_no_form_is_refused(
+    database: Database, tmp_path: Path, kind: str, body: bytes
+) -> None:
+    """With or without a login: no error of the server, and nothing of it in a log."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        assert await ann.send("/login", kind, body) == 400
+        await ann.log_in(PASSWORD, "ann")
+        assert await ann.send("/audit/1", kind, body) == 400
 
 
 async def test_a_cookie_is_no_more_after_logging_out(database: Database, tmp_path: Path) -> None:
