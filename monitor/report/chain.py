@@ -48,6 +48,18 @@ class SealedPartition(Frozen):
     links: tuple[tuple[int, str], ...] = ()
     seal: str
 
+    def may_lack(self, offset: int) -> bool:
+        """Whether it lies in a gap; beyond those that are named nobody knows.
+
+        >>> gaps = (OffsetGap(first=3, last=4),)
+        >>> found = SealedPartition(partition=0, gaps=gaps, gaps_more=1, seal="")
+        >>> [found.may_lack(offset) for offset in (2, 3, 4, 5)]
+        [False, True, True, True]
+        """
+        if any(gap.first <= offset <= gap.last for gap in self.gaps):
+            return True
+        return self.gaps_more > 0 and offset > self.gaps[-1].last
+
 
 class PartitionChain:
     """Takes the records of one partition in the order of their offsets."""

@@ -82,7 +82,6 @@ class AuditPages:
     async def _overview(self, visit: PageVisit) -> web.Response:
         parts = self._parts
         views = parts.alarms
-        still_open = [one for one in views.known.values() if one.state == "open"]
         choices, board = await parts.search.choices(), await parts.live()
         now_ms, waiting = milliseconds(parts.clock()), parts.health.waiting
         return self._site.shown(
@@ -92,7 +91,7 @@ class AuditPages:
             board=board,
             state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
             now=moment(now_ms),
-            worse=views.status(still_open, self._now(), board.calm),
+            worse=views.status(views.known.values(), self._now(), board.calm),
             said=visit.request.query.get("said", "")[:200],
             applications=choices["application"],
             metrics=list(CATALOGUE),

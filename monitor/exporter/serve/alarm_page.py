@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from markupsafe import Markup
 from monitor.exporter.messages.explained import explained
 from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
+from monitor.records.spans import in_words
 
 #: More than so many rows tell a person nothing.
 MOST_LISTED: Final = 100
@@ -18,6 +19,8 @@ MOST_LISTED: Final = 100
 MOST_OPEN: Final = 5
 #: Of these, alarms that it explains, and answers of each: what one reads in ten seconds.
 _EXPLAINED, _ANSWERS = 2, 3
+#: For so long it is said that one has ended.
+_LATELY: Final = timedelta(hours=1)
 #: What is said where no alarm is open: something is watched, or nothing is, or nobody knows yet.
 CALM: Final = "Nothing is worse than normal."
 UNWATCHED: Final = (
@@ -41,21 +44,28 @@ def alarm_list(records: Collection[AlarmRecord], now: datetime, empty: str) -> M
 
 
 def alarm_status(
-    still_open: Collection[AlarmRecord],
+    records: Collection[AlarmRecord],
     now: datetime,
     calm: str,
     answers: str = "",
 ) -> Markup:
-    """What is worse than normal, the latest first; in the place of none ``calm``.
+    """What is worse than normal, the latest first, and what was within the hour; else ``calm``.
 
     With ``answers``, where single ones are shown, also the worst of them, with a claim of each.
     """
-    newest = sorted(still_open, key=lambda one: one.opened_at, reverse=True)
+    newest = sorted(records, key=lambda one: one.opened_at, reverse=True)
+    still_open = [one for one in newest if one.state == "open"]
+    ended = [
+        (explained(one, now), in_words(max(0.0, (now - one.closed_at).total_seconds())))
+        for one in newest
+        if one.closed_at is not None and now - one.closed_at <= _LATELY
+    ]
     template = PAGES.get_template("status.html")
     return Markup(
         template.render(
-            alarms=[explained(one, now) for one in newest[:MOST_OPEN]],
-            more=max(0, len(newest) - MOST_OPEN),
+            alarms=[explained(one, now) for one in still_open[:MOST_OPEN]],
+            more=max(0, len(still_open) - MOST_OPEN),
+            ended=ended[:_EXPLAINED],
             answers=answers,
             most_explained=_EXPLAINED,
             most_answers=_ANSWERS,

@@ -117,7 +117,7 @@ def front_page(
     ]
     return _PAGE.render(
         version=front.version,
-        status=None if unknown else alarm_status(front.alarms or (), now, _calm(scores)),
+        status=None if unknown else alarm_status(_told(front), now, _calm(scores)),
         roles=", ".join(front.roles) or "none yet",
         now=now.isoformat(timespec="seconds"),
         sections=sections,
@@ -127,6 +127,12 @@ def front_page(
         tables=[_table(each) for each in (scores or ())[:MOST_TABLES]],
         more_tables=max(0, len(scores or ()) - MOST_TABLES),
     )
+
+
+def _told(front: Front) -> list[AlarmRecord]:
+    """Those that are open, and those that have ended."""
+    ended = [one for one in front.known_alarms.values() if one.state == "closed"]
+    return [*(front.alarms or ()), *ended]
 
 
 def _calm(scores: Sequence[ScoreTable] | None) -> str:

@@ -176,9 +176,6 @@ def live_table(rows: Sequence[LiveRow], alarms: Collection[AlarmRecord], answers
 def _page_row(one: LiveRow, keys: Mapping[tuple[str, str, str], str]) -> _LiveCells:
     row, known = one.row, CATALOGUE[one.row.metric]
     sign = "≥" if known.higher_is_better else "≤"
-    state = "worse" if row.is_worse else "as normal" if row.normal is not None else "not watched"
-    if one.learning is not None:
-        state = "learning {:,} of {:,}".format(*one.learning)
     return _LiveCells(
         one.application,
         one.judge,
@@ -191,12 +188,29 @@ def _page_row(one: LiveRow, keys: Mapping[tuple[str, str, str], str]) -> _LiveCe
         "" if row.normal is None else f"{sign} {percent(row.normal)}",
         "" if one.evidence is None else f"{100 * max(0.0, one.evidence):.0f} %",
         f"{row.samples:,.0f}",
-        state,
+        _state(one),
         row.is_worse,
         keys.get((row.metric, one.application, one.judge), ""),
         drawing(one.course, row.normal),
         [(_time(point.at), _said(point)) for point in one.course],
     )
+
+
+def _state(one: LiveRow) -> str:
+    """In words; without an alarm the window may still lie beyond what is normal.
+
+    It does before there is evidence enough for one, and when one has just ended.
+    """
+    row = one.row
+    if row.is_worse:
+        return "worse"
+    if one.learning is not None:
+        return "learning {:,} of {:,}".format(*one.learning)
+    if row.normal is None:
+        return "not watched"
+    better = CATALOGUE[row.metric].higher_is_better
+    is_beyond = row.upper < row.normal if better else row.lower > row.normal
+    return "beyond normal, no alarm" if is_beyond else "as normal"
 
 
 def percent(value: float) -> str:

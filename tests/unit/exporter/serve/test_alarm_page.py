@@ -76,6 +76,26 @@ def test_the_first_lines_stay_short() -> None:
     assert "and 2 more" in box
 
 
+def test_what_has_just_ended_is_told() -> None:
+    """For an hour, without a claim: whoever looks a moment too late still learns of it."""
+    ended = {"state": "closed", "closed_because": "recovered"}
+    late = alarm(application="late", closed_at=NOW - timedelta(minutes=5), **ended)
+    old = alarm(application="old", closed_at=NOW - timedelta(hours=2), **ended)
+    box = alarm_status([old, late, alarm(application="open")], NOW, CALM, "/interactions")
+    assert [
+        box.count(f"{name}: ") + box.count(f"{name} – ") for name in ("open", "late", "old")
+    ] == [
+        1,
+        1,
+        0,
+    ]
+    assert "Over, 5 min ago: late" in box
+    assert box.index("WORSE") < box.index("Over, ")
+    calm = alarm_status([late], NOW, CALM, "/interactions")
+    assert calm.index(CALM) < calm.index("Over, 5 min ago: late")
+    assert "secret" not in calm
+
+
 def test_where_no_alarm_is_open_it_is_said_what_that_means() -> None:
     """What the caller knows: all is well, or nothing is watched."""
     assert f"<p>{UNWATCHED}</p>" in alarm_status([], NOW, UNWATCHED)

@@ -73,6 +73,27 @@ def test_a_page_shows_what_is_worse_with_its_alarm_and_values_for_readers() -> N
     assert len(re.findall(r'<th scope="row">\d\d:\d\d:\d\d</th>', page)) == POINTS
 
 
+@pytest.mark.parametrize(
+    ("metric", "lower", "upper", "state"),
+    [
+        ("noise_sensitivity_irrelevant", 0.26, 0.38, "beyond normal, no alarm"),
+        ("noise_sensitivity_irrelevant", 0.14, 0.38, "as normal"),
+        ("noise_sensitivity_irrelevant", 0.01, 0.05, "as normal"),
+        ("faithfulness", 0.02, 0.15, "beyond normal, no alarm"),
+        ("faithfulness", 0.26, 0.38, "as normal"),
+    ],
+)
+def test_a_window_beyond_normal_is_not_called_normal(
+    metric: str, lower: float, upper: float, state: str
+) -> None:
+    """Whatever the alarm says: it comes later, and ends before the window is over."""
+    found, now = filled()
+    row = live_rows(found.scores, {}, now)[0]
+    shown = row.row._replace(metric=metric, normal=0.16, lower=lower, upper=upper, is_worse=False)
+    page = str(live_table([row._replace(row=shown, learning=None)], [], "/interactions"))
+    assert f'<td data-name="state">{state}</td>' in page
+
+
 def test_a_name_is_text_and_no_more_rows_than_a_person_reads() -> None:
     """Markup of an application's name is shown, and what is left out is counted."""
     found, now = filled()
