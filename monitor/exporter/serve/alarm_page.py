@@ -11,7 +11,7 @@ from markupsafe import Markup
 from monitor.exporter.messages.explained import explained
 from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
-from monitor.records.spans import in_words
+from monitor.records.durations import in_words
 
 #: More than so many rows tell a person nothing.
 MOST_LISTED: Final = 100
