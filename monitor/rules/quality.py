@@ -34,6 +34,15 @@ RECORDED: Final = {
     "rag_monitor_baseline_learned_in_alarm": _DRIFT,
     "rag_metric_info": "metric",
 }
+#: What an alarm is, and what is told of it, holds on while no exporter is seen.
+HELD: Final = (
+    "rag_drift_alarm",
+    "rag_drift_alarm_stale",
+    "rag_drift_applications_together",
+    "rag_drift_change_info",
+)
+#: For so long: then nobody knows any more, which is told by itself before.
+_HELD_FOR: Final = "1h"
 #: For so long at most an alarm that has ended goes on, and says where the mean is now or why it has
 #: ended: some evaluations. From then on it keeps firing with what it said last.
 _TOLD_S: Final = 120
@@ -51,9 +60,15 @@ def recorded(metric: str) -> str:
     return f"{RECORDED[metric]}:{metric}:max"
 
 
+def held(metric: str) -> str:
+    """The name under which it is recorded as it was last seen."""
+    return f"{RECORDED[metric]}:{metric}:last"
+
+
 def quality(plan: AlertPlan) -> RuleGroup:
     """Recorded gauges, and the alerts on them."""
     recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
+    recordings += [Recording(held(metric), _as_last_seen(plan, metric)) for metric in HELD]
     alerts = [
         _drift(plan),
         _stale(plan),
@@ -64,6 +79,16 @@ def quality(plan: AlertPlan) -> RuleGroup:
         _learned_in_alarm(plan),
     ]
     return RuleGroup("rag-quality", [*recordings, *alerts])
+
+
+def _as_last_seen(plan: AlertPlan, metric: str) -> str:
+    """As it is, or was before the exporters were gone, or had to replay.
+
+    An incident is not over because nobody looks: its page would end, and call once more afterwards.
+    """
+    now = recorded(metric)
+    seen = f"max by ({plan.by}) (rag_monitor_series) > 0"
+    return f"{now} or (last_over_time({now}[{_HELD_FOR}]) unless on ({plan.by}) ({seen}))"
 
 
 def _keys(plan: AlertPlan) -> tuple[str, ...]:
@@ -81,7 +106,7 @@ def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
     It is a label of its own series: as one of the alert it would make another alert whenever it
     changes.
     """
-    info = recorded("rag_drift_change_info")
+    info = held("rag_drift_change_info")
     return asked(info, _keys(plan), f"{{{{ . | label `{label}` }}}}", otherwise)
 
 
@@ -114,7 +139,7 @@ def _drift(plan: AlertPlan) -> Alert:
 def _fed(plan: AlertPlan) -> str:
     """Alarms that are open, and of which something is still heard."""
     by = ", ".join(_keys(plan))
-    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
+    alarm, stale = held("rag_drift_alarm"), held("rag_drift_alarm_stale")
     return f"{alarm} == 1 unless on ({by}) {stale} == 1"
 
 
@@ -128,7 +153,7 @@ def _just_ended(plan: AlertPlan) -> str:
 def _stale(plan: AlertPlan) -> Alert:
     """Nobody can do anything about it at night, and it ends by itself."""
     by = ", ".join(_keys(plan))
-    alarm, stale = recorded("rag_drift_alarm"), recorded("rag_drift_alarm_stale")
+    alarm, stale = held("rag_drift_alarm"), held("rag_drift_alarm_stale")
     return plan.alert(
         "RagQualityDrift",
         "ticket",
@@ -165,7 +190,7 @@ def _drift_many(plan: AlertPlan) -> Alert:
     """
     keys = ", ".join(_keys(plan))
     by = (*plan.alerts.by, "application")
-    together = recorded("rag_drift_applications_together")
+    together = held("rag_drift_applications_together")
     line = _line_of_application(plan, "{{ $labels.application }} is worse than normal")
     ended = recorded("rag_drift_ended_timestamp_seconds")
     is_over = f"{ended}{{SELECTOR}} unless on ({', '.join(by)}) ({_fed(plan)})"
@@ -194,7 +219,7 @@ def _drift_many(plan: AlertPlan) -> Alert:
 def _line_of_application(plan: AlertPlan, otherwise: str) -> str:
     """The first line of one of its alarms, of an open one where there is any."""
     keys = ", ".join(_keys(plan))
-    info, alarm = recorded("rag_drift_change_info"), recorded("rag_drift_alarm")
+    info, alarm = held("rag_drift_change_info"), held("rag_drift_alarm")
     is_open = f"max by ({keys}) ({alarm} or 0 * {info})"
     open_first = f"topk(1, {info}{{SELECTOR}} + on ({keys}) group_left () {is_open})"
     by = (*plan.alerts.by, "application")

@@ -116,6 +116,61 @@ def test_the_clock_of_the_exporter_does_not_matter(stage: Stage) -> None:
         stage.tells(story, (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
 
 
+@pytest.mark.parametrize("crash", [True, False], ids=["crashed", "replays"])
+def test_an_incident_is_not_over_because_no_exporter_is_seen(stage: Stage, crash: bool) -> None:
+    """For twenty minutes: the page stays with its words, and does not call again afterwards.
+
+    Where it was over meanwhile, it ends when that is seen; after an hour nobody knows any more.
+    """
+    story = told(drifting(LENGTH - 1), LINE, f"_x99 1x{LENGTH}")
+    away = away_from(story, 120, 140, crash)
+    for at, found in stage.said(away, 119, 121, 127, 133, 139, 141, 150).items():
+        drifts = [one for one in found if one["alertname"] == "RagQualityDrift"]
+        assert said(drifts, "summary") == {LINE}, at
+    over = away_from(told(drifting(130), LINE, "_x99 1x30 stale"), 120, 140, crash)
+    drifts = [one for one in stage.said(over, 150)[150] if one["alertname"] == "RagQualityDrift"]
+    assert drifts == []
+    for_long = away_from(story, 120, 260, crash)
+    found = stage.said(for_long, 178, 190)
+    assert ["RagQualityDrift" in said(each, "alertname") for each in found.values()] == [
+        True,
+        False,
+    ]
+
+
+def away_from(story: Story, start: int, end: int, crash: bool) -> Story:
+    """Exporters answer nothing from a minute to another, or without any gauge of quality."""
+    away = f"1x{start - 1} {{}}x{end - start - 1} 1x{LENGTH}"
+    found = {}
+    for series, values in story.items():
+        if "export-" not in series:
+            found[series] = values
+        elif series.startswith("up{"):
+            found[series] = away.format(0 if crash else 1)
+        elif series.startswith("rag_monitor_series{"):
+            found[series] = away.format("stale _" if crash else 0)
+        else:
+            each = minutes_of(values)
+            found[series] = " ".join((*each[:start], "stale", *["_"] * (end - start), *each[end:]))
+    return found
+
+
+def minutes_of(values: str) -> list[str]:
+    """One value a minute, of ``a+bxn``, ``axn``, ``_xn`` and ``stale`` in a row."""
+    found: list[str] = []
+    for part in values.split():
+        first, _, number = part.partition("x")
+        start, _, step = first.partition("+")
+        if start == "_":
+            found += ["_"] * int(number or 1)
+        elif part == "stale":
+            found.append(part)
+        else:
+            each = float(step or 0)
+            found += [f"{float(start) + each * i:g}" for i in range(int(number or 0) + 1)]
+    return found[:LENGTH]
+
+
 def test_a_message_leads_to_the_page_of_its_alarm(tmp_path: Path) -> None:
     """Whatever stands in a name: the path is that of the key, as a server reads it."""
     name = "shop a/b+c%"
