@@ -58,6 +58,12 @@ async def select(
         return await AuditDrawing(database).draw(request, now_ms)
 
 
+async def applications(database: Database) -> list[str]:
+    """Of which something is kept."""
+    async with opened(database):
+        return (await EvidenceSearch(database).choices())["application"]
+
+
 async def end_weekly(database: Database, application: str) -> bool:
     """Draw no more each week; whether it was drawn."""
     async with opened(database):

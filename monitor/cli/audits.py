@@ -8,14 +8,28 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, moment_of, say, settings_of
+from monitor.cli.common import (
+    AsJson,
+    ConfigFile,
+    Overrides,
+    check_out,
+    moment_of,
+    say,
+    settings_of,
+    write_out,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from monitor.audit.store.database import Database
     from monitor.audit.store.drawing import DrawnBatch, DrawRequest
     from monitor.config import Settings
     from monitor.lookup.forgetting import FoundTexts
     from monitor.records.forgetting import ForgettingRequest
+
+#: Of applications that are kept: so many are named, and so much of a name.
+_MOST_NAMES, _LONGEST_NAME = 20, 100
 
 app = typer.Typer(help="Check the judge: draw, label, export.", no_args_is_help=True)
 
@@ -100,7 +114,11 @@ def select(
     found = asyncio.run(commands.select(database, request, round(now * 1000), weekly=weekly))
     if weekly:
         say(f"as many of {application} are drawn each Monday, while audit serve runs", err=True)
-    _say_batch(found, request, since, as_json=json)
+    if found is None:
+        kept = asyncio.run(commands.applications(_database(config, set_)))
+        say(_nothing_said(request, since, kept), err=True)
+        raise typer.Exit(1)
+    _say_batch(found, as_json=json)
 
 
 def _stop_weekly(database: Database, application: str) -> NoReturn:
@@ -136,19 +154,19 @@ def _request(
     return DrawRequest(application, metric, *span_ms, number, chosen, judge, new_seed())
 
 
-def _say_batch(
-    found: DrawnBatch | None, request: DrawRequest, since: str, *, as_json: bool
-) -> None:
+def _nothing_said(request: DrawRequest, since: str, kept: Sequence[str]) -> str:
+    by = "" if request.judge is None else f" by {request.judge}"
+    others = ", ".join(name[:_LONGEST_NAME] for name in kept[:_MOST_NAMES])
+    hint = f"kept are those of: {others}" if kept else "is rag-monitor audit serve running?"
+    return (
+        f"nothing to draw from: no interaction of {request.application[:_LONGEST_NAME]}{by} since "
+        f"{since} with a value of {request.metric} is kept that was not drawn before; {hint}"
+    )
+
+
+def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
     from monitor.runtime.visible import json_text
 
-    if found is None:
-        say(
-            f"nothing to draw from: no interaction of {request.application} since {since} with a "
-            f"value of {request.metric} is kept that was not drawn before; is rag-monitor audit "
-            "serve running?",
-            err=True,
-        )
-        raise typer.Exit(1)
     strata = {
         name: {"drawn": each.places, "of": each.of, "probability": each.probability}
         for name, each in found.strata.items()
@@ -208,6 +226,8 @@ def export_(
     if format_ not in exported.FORMATS or (as_ is not None and format_ != "jsonl"):
         expected = "jsonl beside --as" if as_ is not None else ", ".join(exported.FORMATS)
         raise ConfigurationError(f"--format: found {format_!r}, expected {expected}")
+    if str(out) != "-":
+        check_out(out)
     since_ms = round(moment_of(since, time.time()).timestamp() * 1000)
     found = asyncio.run(commands.readings(database, since_ms))
     written = exported.FORMATS[format_] if as_ is None else exported.as_failures
@@ -215,7 +235,7 @@ def export_(
     if str(out) == "-":
         sys.stdout.buffer.write(body)
         return
-    out.write_bytes(body)
+    write_out(out, body)
     number = len(found) if as_ is None else body.count(b"\n")
     say(f"{number} {'audits' if as_ is None else 'failures'} in {out}", err=True)
 

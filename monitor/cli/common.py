@@ -75,6 +75,26 @@ def moment_of(since: str, now: float, flag: str = "--since") -> datetime:
     return found
 
 
+def check_out(out: Path) -> None:
+    """Raises ``ConfigurationError`` where no file of that name can be: before long reading."""
+    from monitor.errors import ConfigurationError
+
+    folder = out.absolute().parent
+    if out.is_dir() or not folder.is_dir():
+        wrong = "it is a folder" if out.is_dir() else f"there is no folder {folder}"
+        raise ConfigurationError(f"--out: {out}: {wrong}")
+
+
+def write_out(out: Path, body: bytes) -> None:
+    """Write the file that ``--out`` names; raises ``ConfigurationError``."""
+    from monitor.errors import ConfigurationError
+
+    try:
+        out.write_bytes(body)
+    except OSError as error:
+        raise ConfigurationError(f"--out: {out}: {error.strerror}") from None
+
+
 def say(line: str, *, err: bool = False) -> None:
     """Print a line with names that others have given."""
     from monitor.runtime.visible import visible

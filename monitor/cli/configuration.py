@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, write_out
 
 if TYPE_CHECKING:
     from monitor.config import Application, Effective, Settings
@@ -97,16 +97,12 @@ def schema(
     import json
 
     from monitor.config.schema import config_schema
-    from monitor.errors import ConfigurationError
 
     text = json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
     if out == "-":
         typer.echo(text, nl=False)
         return
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"--out: {out}: {error.strerror}") from None
+    write_out(Path(out), text.encode())
 
 
 def _rows() -> list[dict[str, Any]]:

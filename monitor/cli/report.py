@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from monitor.cli.common import ConfigFile, Overrides, moment_of, say, settings_of
+from monitor.cli.common import (
+    ConfigFile,
+    Overrides,
+    check_out,
+    moment_of,
+    say,
+    settings_of,
+    write_out,
+)
 
 if TYPE_CHECKING:
     from monitor.report.reading import ReportPlaces
@@ -56,6 +64,8 @@ def report(
     places = ReportPlaces(lookup_access(settings, limit), settings.kafka.topics.alarms)
     if check is not None:
         _check(places, check)
+    if out is not None and str(out) != "-":
+        check_out(out)
     _report(places, since, until, out, _written(out, format_))
 
 
@@ -83,7 +93,7 @@ def _report(
     if out is None or str(out) == "-":
         typer.echo(body, nl=False)
     else:
-        out.write_text(body, "utf-8")
+        write_out(out, body.encode())
     records = sum(one.records for one in found.seals)
     say(f"{records} score records from {begin.isoformat()} to {end.isoformat()}", err=True)
 
