@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -92,7 +92,7 @@ class AuditPages:
             state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
             now=moment(now_ms),
             worse=views.status(views.known.values(), self._now(), board.calm),
-            said=visit.request.query.get("said", "")[:200],
+            said=_drawn_said(visit.request.query.get("drawn", "")),
             applications=choices["application"],
             metrics=list(CATALOGUE),
             kept=await parts.evidence.count(),
@@ -120,13 +120,7 @@ class AuditPages:
         now_ms = milliseconds(self._parts.clock())
         request = _draw_request(visit.form, now_ms)
         found = await self._parts.drawing.draw(request, now_ms)
-        said = (
-            f"Nothing was left to draw from: {request.application} has no interactions of that "
-            f"time with a value of {request.metric} that were not drawn before."
-            if found is None
-            else f"{found.drawn} interactions of {found.judge} are drawn."
-        )
-        raise web.HTTPSeeOther(f"/?said={quote(said)}")
+        raise web.HTTPSeeOther(f"/?drawn={0 if found is None else found.drawn}")
 
     def _reads_only(self, visit: PageVisit) -> web.Response:
         said = "Your password reads only: ask for one that may label."
@@ -261,7 +255,7 @@ class AuditPages:
             "audit.html",
             "Audit",
             status if wrong else 200,
-            said=visit.request.query.get("said", "")[:200],
+            said=_NO_NOTE if visit.request.query.get("note") == "left_out" else "",
             wrong=wrong,
             record=record,
             item=number,
@@ -312,8 +306,24 @@ class AuditPages:
         parts.corrections.changed()
         query = {"behind": str(item), "application": str(visit.form.get("application", ""))}
         if not has_note:
-            query["said"] = _NO_NOTE
+            query["note"] = "left_out"
         raise web.HTTPSeeOther(f"/audit?{urlencode(query)}")
+
+
+def _drawn_said(number: str) -> str:
+    """What a draw came to. An address has only its number, else a link could say anything here.
+
+    >>> _drawn_said("12"), _drawn_said("")
+    ('12 interactions are drawn.', '')
+    """
+    if not number:
+        return ""
+    if number_of(number, "drawn"):
+        return f"{number} interactions are drawn."
+    return (
+        "Nothing was left to draw from: there are no interactions of that time with a value of "
+        "that metric which were not drawn before."
+    )
 
 
 def _draw_request(form: Mapping[str, Any], now_ms: int) -> DrawRequest:

@@ -126,6 +126,21 @@ async def test_an_ended_session_leads_to_the_login(database: Database, tmp_path:
             assert (status, f'href="/login?next={then}"' in page) == (403, True), page
 
 
+async def test_a_link_makes_no_page_say_what_its_sender_wants(
+    database: Database, tmp_path: Path
+) -> None:
+    """What a form has done is told by a number, and by words of our own."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        for path in ("/", "/audit"):
+            for name in ("said", "note", "wrong"):
+                assert "evil.example" not in (await ann.get(f"{path}?{name}=evil.example"))[1]
+        assert (await ann.get("/?drawn=evil"))[0] == 400
+        form = {"days": "28", "metric": "faithfulness", "strategy": "uniform", "n": "5"}
+        _, page = await ann.post("/draw", "/", application="nobody", **form)
+        assert "Nothing was left to draw from" in page
+
+
 async def test_no_page_stays_in_a_cache(database: Database, tmp_path: Path) -> None:
     """Neither of a browser, whose next user may be another, nor of a proxy."""
     async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
