@@ -158,7 +158,7 @@ async def test_a_reviewer_at_work(kafka_broker: KafkaBroker, tmp_path: Path) -> 
             await eve.page.goto(f"{url}/")
             await eve.page.get_by_label("How many").fill("3")
             await eve.page.get_by_role("button", name="Draw").click()
-            assert "3 interactions of" in await eve.page.inner_text("main")
+            assert "3 interactions are drawn." in await eve.page.inner_text("main")
             assert eve.complaints == []
 
 

@@ -340,6 +340,30 @@ async def test_the_worst_are_there_without_a_reference_too(tmp_path: Path) -> No
     await found.close()
 
 
+async def test_each_box_says_which_verdict_it_is(tmp_path: Path) -> None:
+    """By itself: the head of its column may be out of sight, and a reader of forms has only it."""
+    found = Database(f"sqlite:///{tmp_path}/a.db")
+    await found.migrate()
+    await EvidenceStore(found, "scores").add([placed(judged(3))], {})
+    await AuditDrawing(found).draw(
+        DrawRequest("bot", "claim_precision", 0, 2 * 10**13, 1, "worst"), 1
+    )
+    async with pages(found, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/audit")
+    labels = re.findall('<label class="verdict[^>]*>(.*?)</label>', page)
+    names = [re.sub("<[^>]*>", "", each).strip() for each in labels]
+    assert names[:5] == [
+        "P1 supports claim 1",
+        "P2 supports claim 1",
+        "together support claim 1",
+        "reference supports claim 1",
+        "P1 supports claim 2",
+    ]
+    assert names[-2:] == ["P2 supports reference claim 1", "response says reference claim 1"]
+    await found.close()
+
+
 async def test_a_page_says_what_is_there_in_words(tmp_path: Path) -> None:
     """Times with their distance, reasons, what it stands for, a long claim folded, doubt."""
     found = Database(f"sqlite:///{tmp_path}/a.db")
