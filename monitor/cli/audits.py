@@ -102,9 +102,9 @@ def select(
     Exit code 1 when there is nothing to draw from, or to stop.
     """
     import asyncio
-    import time
+    from time import time
 
-    database, now = _database(config, set_), time.time()
+    database, now = _database(config, set_), time()
     from monitor.audit import commands
 
     if stop:
@@ -115,9 +115,7 @@ def select(
     if weekly:
         say(f"as many of {application} are drawn each Monday, while audit serve runs", err=True)
     if found is None:
-        kept = asyncio.run(commands.applications(_database(config, set_)))
-        say(_nothing_said(request, since, kept), err=True)
-        raise typer.Exit(1)
+        _end_with_nothing(request, since, _database(config, set_))
     _say_batch(found, as_json=json)
 
 
@@ -154,14 +152,22 @@ def _request(
     return DrawRequest(application, metric, *span_ms, number, chosen, judge, new_seed())
 
 
-def _nothing_said(request: DrawRequest, since: str, kept: Sequence[str]) -> str:
+def _end_with_nothing(request: DrawRequest, since: str, database: Database) -> NoReturn:
+    """Nothing is left to draw from: a name may be mistyped."""
+    import asyncio
+
+    from monitor.audit import commands
+
+    kept = asyncio.run(commands.applications(database))
     by = "" if request.judge is None else f" by {request.judge}"
     others = ", ".join(name[:_LONGEST_NAME] for name in kept[:_MOST_NAMES])
     hint = f"kept are those of: {others}" if kept else "is rag-monitor audit serve running?"
-    return (
+    say(
         f"nothing to draw from: no interaction of {request.application[:_LONGEST_NAME]}{by} since "
-        f"{since} with a value of {request.metric} is kept that was not drawn before; {hint}"
+        f"{since} with a value of {request.metric} is kept that was not drawn before; {hint}",
+        err=True,
     )
+    raise typer.Exit(1)
 
 
 def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
