@@ -20,8 +20,6 @@ from monitor.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from monitor.audit.store.database import Database
     from monitor.audit.store.drawing import DrawnBatch, DrawRequest
     from monitor.config import Settings
@@ -109,8 +107,7 @@ def select(
 
     if stop:
         _stop_weekly(database, application)
-    since_ms = round(moment_of(since, now).timestamp() * 1000)
-    request = _request(application, metric, (since_ms, round(now * 1000)), number, strategy, judge)
+    request = _request(application, metric, (since, now), number, strategy, judge)
     found = asyncio.run(commands.select(database, request, round(now * 1000), weekly=weekly))
     if weekly:
         say(f"as many of {application} are drawn each Monday, while audit serve runs", err=True)
@@ -133,7 +130,7 @@ def _stop_weekly(database: Database, application: str) -> NoReturn:
 def _request(
     application: str,
     metric: str,
-    span_ms: tuple[int, int],
+    since: tuple[str, float],
     number: int,
     strategy: str,
     judge: str | None,
@@ -149,6 +146,7 @@ def _request(
         )
     if metric not in CATALOGUE:
         raise ConfigurationError(f"--metric: there is no {metric!r}; see docs/metrics.md")
+    span_ms = (round(moment_of(*since).timestamp() * 1000), round(since[1] * 1000))
     return DrawRequest(application, metric, *span_ms, number, chosen, judge, new_seed())
 
 
