@@ -27,6 +27,8 @@ from monitor.stats.sums import ZERO, Sums
 _STANDS_OUT: Final = 2.5
 """Standard errors: a segment that is nearer to the others is not blamed."""
 _STANDS_OUT_LEVEL: Final = 0.05
+_LEAST_SCORED: Final = 5.0
+"""Independent scores since the change: of fewer nobody can tell, as their mean is not normal."""
 _LEAST_ERROR: Final = 1e-12
 _PSEUDO: Final = 2.0
 """Judgements at the variance of all, so that three equal scores do not look certain."""
@@ -38,7 +40,9 @@ class Shift:
 
     ``share_before`` is None where the traffic before is not known, ``now`` where nothing was
     scored since. ``within`` is p'_s·(m'_s − b_s), ``error`` its standard error and ``mix``
-    (p'_s − p_s)·(b_s − mean before), which adds up to the same as with b_s alone.
+    (p'_s − p_s)·(b_s − mean before), which adds up to the same as with b_s alone. ``alike`` is the
+    standard error of m'_s − b_s where scores spread in each segment as they do in all, ``n`` how
+    many equal scores since are worth as much.
     """
 
     segment: str
@@ -49,6 +53,8 @@ class Shift:
     within: float
     error: float
     mix: float | None
+    alike: float = 0.0
+    n: float = math.inf
 
     @property
     def surely(self) -> float:
@@ -107,38 +113,52 @@ class Split:
         return self.mix / (self.mix + max(0.0, self.within))
 
 
-def standing_out(segments: Sequence[Shift]) -> StandsOut | None:
+def standing_out(segments: Sequence[Shift], dependence: float = 1.0) -> StandsOut | None:
     """The segment whose change differs most from that of the others; None where none surely does.
 
     Its change m'_s − b_s is held against the share-weighted one of the others, in standard errors
     of the difference: at least 2.5, and at most one in twenty times by chance over all segments
     (Bonferroni). Whichever segment contributes most is the largest one where all change alike.
 
+    The errors are those of segments that are alike: of three scores that happen to be 1 the own
+    spread is none. ``dependence`` is by how much answers that belong together (V) widen variances;
+    a segment of fewer than five independent scores is not named.
+
     >>> from dataclasses import replace
-    >>> big = Shift("acme", 0.5, 0.5, 0.1, 0.4, 0.15, 0.02, 0.0)
-    >>> small = Shift("globex", 0.5, 0.5, 0.1, 0.4, 0.15, 0.03, 0.0)
+    >>> big = Shift("acme", 0.5, 0.5, 0.1, 0.4, 0.15, 0.02, 0.0, alike=0.04)
+    >>> small = Shift("globex", 0.5, 0.5, 0.1, 0.4, 0.15, 0.03, 0.0, alike=0.06)
     >>> standing_out([big, small]) is None
     True
     >>> found = standing_out([big, replace(small, now=0.9, within=0.4)])
     >>> found.segment, found.before, found.now, found.others_before, found.others_now
     ('globex', 0.1, 0.9, 0.1, 0.4)
+    >>> standing_out([big, replace(small, now=0.9, within=0.4)], dependence=49.0) is None
+    True
     """
     scored = [shift for shift in segments if shift.now is not None and shift.share > 0.0]
     if len(scored) < 2:
         return None
-    found = max((_held_against(one, scored) for one in scored), key=lambda each: each.z)
+    enough = [shift for shift in scored if shift.n >= _LEAST_SCORED * dependence]
+    found = max(
+        (_held_against(one, scored, dependence) for one in enough),
+        key=lambda each: each.z,
+        default=None,
+    )
+    if found is None:
+        return None
     level = _STANDS_OUT_LEVEL / (2 * len(scored))
     return found if found.z >= max(_STANDS_OUT, NormalDist().inv_cdf(1.0 - level)) else None
 
 
-def _held_against(one: Shift, scored: Sequence[Shift]) -> StandsOut:
+def _held_against(one: Shift, scored: Sequence[Shift], dependence: float) -> StandsOut:
     others = [shift for shift in scored if shift is not one]
     share = math.fsum(shift.share for shift in others)
     before = math.fsum(shift.share * shift.before for shift in others) / share
     change = math.fsum(shift.within for shift in others) / share
-    error = math.hypot(*(shift.error for shift in others)) / share
+    error = math.hypot(*(shift.share * shift.alike for shift in others)) / share
     difference = one.within / one.share - change
-    z = difference / max(math.hypot(one.error / one.share, error), _LEAST_ERROR)
+    spread = math.hypot(one.alike, error) * math.sqrt(dependence)
+    z = difference / max(spread, _LEAST_ERROR)
     now = one.before + one.within / one.share
     return StandsOut(one.segment, one.before, now, before, before + change, z)
 
@@ -165,6 +185,7 @@ def split(
     usual = normal or _means(before, scored_before)
     shares = None if normal else {name: _part(sums, scored_before) for name, sums in before.items()}
     variance = _variance([*before.values(), *since.values()])
+    alike = tuple(_variance_within(each) for each in ({} if normal else before, since))
     names = sorted({*since, *(shares or {})})
     mean = _mean_before(shares, since, scored_since, usual)
     shifts = [
@@ -174,6 +195,7 @@ def split(
             (since.get(name, ZERO), scored_since),
             (ZERO if normal else before.get(name, ZERO), Fraction(usual(name)), mean),
             variance,
+            alike,
         )
         for name in names
     ]
@@ -200,8 +222,12 @@ def _shift(
     since: tuple[Sums, Sums],
     usual: tuple[Sums, Fraction, Fraction],
     variance: float,
+    alike: tuple[float, float],
 ) -> _ExactShift:
-    """One segment: its sums and those of all since; its sums, b_s and the mean of all before."""
+    """One segment: its sums and those of all since; its sums, b_s and the mean of all before.
+
+    ``alike`` is the variance of a score, before and since, in a segment like all others.
+    """
     sums, everything = since
     reference, before, mean = usual
     share = _part(sums, everything)
@@ -218,6 +244,8 @@ def _shift(
         within=float(within),
         error=float(share) * error,
         mix=None if mix is None else float(mix),
+        alike=math.hypot(_spread(reference, alike[0]), _spread(sums, alike[1])),
+        n=sums.wh**2 / (sums.w2h2 * 2.0**40) if sums.w2h2 > 0 else 0.0,
     )
     return shift, mix or Fraction(0), within
 
@@ -249,6 +277,22 @@ def _error(sums: Sums, variance: float) -> float:
         return 0.0
     extra = _PSEUDO * variance * sums.w2h2 / max(1, sums.scored)
     return math.sqrt((_squares(sums) + extra) * 2.0**40) / sums.wh
+
+
+def _spread(sums: Sums, variance: float) -> float:
+    """The standard error of a segment's mean at the variance of one score; 0 without a score."""
+    return math.sqrt(variance * sums.w2h2 * 2.0**40) / sums.wh if sums.wh > 0 else 0.0
+
+
+def _variance_within(parts: Mapping[str, Sums]) -> float:
+    """The variance of a score in its segment, with a degree of freedom less for each of them."""
+    scored = [sums for sums in parts.values() if sums.scored]
+    number = sum(sums.scored for sums in scored)
+    free = number - len(scored)
+    # Where each has one there is nothing to go by: the spread of all of them is more.
+    if free <= 0:
+        return _variance([_total(parts)])
+    return _variance(scored) * number / free
 
 
 def _variance(every: list[Sums]) -> float:

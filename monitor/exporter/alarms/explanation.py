@@ -126,7 +126,7 @@ def explained(
             judge_failures=_failures(excerpt),
             segment_by=segment_by,
             segments=segments,
-            stands_out=_stands_out(parts, better) if parts and segment_by else None,
+            stands_out=_stands_out(parts, better, repeated) if parts and segment_by else None,
             releases=_releases(rollouts, since),
             worst=worst(excerpt.since, better),
         )
@@ -292,8 +292,8 @@ def _segments(
     return tuple(found)
 
 
-def _stands_out(parts: Split, better: bool | None) -> OutstandingSegment | None:
-    found = standing_out(parts.segments)
+def _stands_out(parts: Split, better: bool | None, dependence: float) -> OutstandingSegment | None:
+    found = standing_out(parts.segments, dependence)
     if found is None:
         return None
     means = (found.before, found.now, found.others_before, found.others_now)

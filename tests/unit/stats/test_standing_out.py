@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from random import Random
 
@@ -42,6 +43,49 @@ def test_nobody_is_named_where_all_change_alike(n: int, mean: float) -> None:
     """The one that contributes most is the largest: it was named in 78 to 97 of 100."""
     found = named(dict.fromkeys(SHARES, mean), n, seed=n)
     assert found[None] >= 0.93 * INCIDENTS
+
+
+def of_sessions(rng: Random, tenants: int, mean: float, n: int, length: int) -> dict[str, Sums]:
+    """Sessions of so many answers, each of one tenant and with a rate of its own around a mean."""
+    found = {str(i): ZERO for i in range(tenants)}
+    for _ in range(n // length):
+        name, rate = str(rng.randrange(tenants)), rng.betavariate(2 * mean, 2 - 2 * mean)
+        for _ in range(length):
+            value = (rng.random() < rate) / 2 + (rng.random() < rate) / 2
+            found[name] = found[name].plus(segment_terms(1, 1.0, 1.0, value, failed=False))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tenants", "length", "dependence", "n"),
+    [(20, 1, 1.0, 60), (20, 1, 1.0, 100), (3, 10, 5.5, 100), (3, 10, 5.5, 300), (20, 10, 5.5, 300)],
+)
+def test_nobody_is_named_by_chance(tenants: int, length: int, dependence: float, n: int) -> None:
+    """Of many small tenants one in five alarms named somebody, of sessions of ten nine in ten.
+
+    Of 0.33 = 1/(2 + 1) the variance of an answer is that of its session; with two claims of an
+    answer that is half of it, so sessions of ten are worth 1 + 9/2 times less.
+    """
+    rng, blamed = Random(n), 0
+    for _ in range(INCIDENTS):
+        before = of_sessions(rng, tenants, 0.10, 400, length)
+        parts = split(before, of_sessions(rng, tenants, 0.30, n, length), None)
+        assert parts is not None
+        blamed += standing_out(parts.segments, dependence) is not None
+    assert blamed <= 0.08 * INCIDENTS
+
+
+def test_a_few_answers_blame_nobody() -> None:
+    """Four of the worst from a tenant of its own are no evidence against it."""
+    rng = Random(3)
+    since = sums(rng, dict.fromkeys(SHARES, 0.30), 100)
+    bad = segment_terms(1, 1.0, 1.0, 1.0, failed=False)
+    for count, name in ((4, None), (12, "tiny")):
+        tiny = functools.reduce(Sums.plus, [bad] * count, ZERO)
+        parts = split(sums(rng, dict.fromkeys(SHARES, 0.10), 200), {**since, "tiny": tiny}, None)
+        assert parts is not None
+        found = standing_out(parts.segments)
+        assert (None if found is None else found.segment) == name
 
 
 @pytest.mark.parametrize(("guilty", "n", "least"), [("acme", 100, 0.9), ("initech", 100, 0.9)])
