@@ -185,7 +185,7 @@ def split(
     usual = normal or _means(before, scored_before)
     shares = None if normal else {name: _part(sums, scored_before) for name, sums in before.items()}
     variance = _variance([*before.values(), *since.values()])
-    alike = tuple(_variance_within(each) for each in ({} if normal else before, since))
+    alike = (_variance_within({} if normal else before), _variance_within(since))
     names = sorted({*since, *(shares or {})})
     mean = _mean_before(shares, since, scored_since, usual)
     shifts = [
