@@ -6,11 +6,13 @@ Every form brings a token that was made for its session; a request from another 
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -58,6 +60,11 @@ _TYPES: Final = {
     "renew.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
+
+#: Where a label is sent to.
+_LABEL: Final = re.compile("/audit/[0-9]{1,18}")
+#: Before the names of its fields, on the form of a login.
+_KEPT: Final = "kept-"
 
 PageAnswer = Callable[["PageVisit"], Awaitable[web.StreamResponse]]
 
@@ -141,7 +148,7 @@ class AuditSite:
             person, cookie = self._visitor(request)
             if person is None:
                 if request.method == "POST":
-                    return self._ended(request)
+                    return await self._ended(request)
                 raise web.HTTPSeeOther(f"/login?next={quote(request.path_qs, safe='')}")
             form: Mapping[str, Any] = {}
             if request.method == "POST":
@@ -167,10 +174,13 @@ class AuditSite:
 
         return handle
 
-    def _ended(self, request: web.Request) -> web.Response:
-        """What was sent is not taken; the browser has it, and the page can be sent again."""
+    async def _ended(self, request: web.Request) -> web.Response:
+        """What was sent is not taken; a label is kept on the form of the login meanwhile."""
         said = "Nothing was saved: the session has ended."
-        then = "/audit" if request.path.startswith("/audit/") else "/"
+        if _LABEL.fullmatch(request.path) and _is_ours(request):
+            said += " Log in, and save what you had ticked."
+            return self._login_page(request, said, request.path, 403, _kept(await _form(request)))
+        then = "/audit" if _LABEL.fullmatch(request.path) else "/"
         return self._html(
             "message.html",
             403,
@@ -243,7 +253,12 @@ class AuditSite:
         return self._login_page(request, "", request.query.get("next", "/"))
 
     def _login_page(
-        self, request: web.Request, wrong: str, then: str, status: int = 200
+        self,
+        request: web.Request,
+        wrong: str,
+        then: str,
+        status: int = 200,
+        kept: Mapping[str, str] = MappingProxyType({}),
     ) -> web.Response:
         cookie = request.cookies.get(LOGIN_COOKIE) or secrets.token_urlsafe(24)
         response = self._html(
@@ -254,6 +269,7 @@ class AuditSite:
             person=None,
             csrf_token=self._sessions.form_token(cookie),
             next=_safe(then),
+            kept=kept,
             wrong=wrong,
         )
         self._set(request, response, LOGIN_COOKIE, cookie, 3_600)
@@ -262,21 +278,36 @@ class AuditSite:
     async def _login(self, request: web.Request) -> web.StreamResponse:
         form = await _form(request)
         cookie = request.cookies.get(LOGIN_COOKIE, "")
-        token, then = str(form.get("csrf_token", "")), str(form.get("next", "/"))
+        token, then = str(form.get("csrf_token", "")), _safe(str(form.get("next", "/")))
+        kept = _kept(form, _KEPT)
         if not (cookie and _is_ours(request) and self._sessions.is_form_token(token, cookie)):
             said = "This form has expired; here is a new one."
-            return self._login_page(request, said, then, 403)
+            return self._login_page(request, said, then, 403, kept)
         try:
             person = await self._checked(
                 request, str(form.get("password", "")), str(form.get("name", ""))
             )
         except NameTaken as taken:
             said = f"{taken} has a password of their own: use that one, or type another name."
-            return self._login_page(request, said, then, 401)
+            return self._login_page(request, said, then, 401, kept)
         if person is None:
-            return self._login_page(request, "No such password.", then, 401)
-        response = web.HTTPSeeOther(_safe(then))
-        self._set(request, response, COOKIE, self._sessions.begin(person), SESSION_S)
+            return self._login_page(request, "No such password.", then, 401, kept)
+        cookie = self._sessions.begin(person)
+        if _LABEL.fullmatch(then):  # a label: it is sent once more, by a form of the new session
+            page = self._html(
+                "resume.html",
+                200,
+                title="Logged in",
+                here=then,
+                person=person,
+                csrf_token=self._sessions.form_token(cookie),
+                kept=kept,
+                action=then,
+            )
+            self._set(request, page, COOKIE, cookie, SESSION_S)
+            return page
+        response = web.HTTPSeeOther(then)
+        self._set(request, response, COOKIE, cookie, SESSION_S)
         raise response
 
     async def _checked(self, request: web.Request, password: str, name: str) -> Person | None:
@@ -363,6 +394,15 @@ def with_distance(epoch_ms: int, now: float) -> Markup:
     ago_s = now - epoch_ms / 1000
     distance = f"{in_words(ago_s)} ago" if ago_s >= 0 else f"in {in_words(-ago_s)}"
     return Markup('{} <span class="quiet">{}</span>').format(moment(epoch_ms), distance)
+
+
+def _kept(form: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """The fields of a label that its session has not lived to see; behind a prefix on a login."""
+    return {
+        name.removeprefix(prefix): str(value)
+        for name, value in form.items()
+        if name.startswith(prefix) and name != "csrf_token"
+    }
 
 
 async def _form(request: web.Request) -> Mapping[str, Any]:

@@ -121,9 +121,41 @@ async def test_whoever_mistypes_a_password_comes_where_they_wanted(
 async def test_an_ended_session_leads_to_the_login(database: Database, tmp_path: Path) -> None:
     """Whatever was sent: the page has a link to the login, and that leads to where one was."""
     async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
-        for path, then in (("/audit/1", "%2Faudit"), ("/draw", "%2F"), ("/logout", "%2F")):
+        for path in ("/draw", "/logout"):
             status, page = await ann.post(path, action="agree")
-            assert (status, f'href="/login?next={then}"' in page) == (403, True), page
+            assert (status, 'href="/login?next=%2F"' in page) == (403, True), page
+
+
+async def test_what_was_ticked_outlives_its_session(database: Database, tmp_path: Path) -> None:
+    """Also a wrong password in between; after the login it is saved by one click."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        await ann.get("/audit")
+        (tmp_path / "passwords").write_text("another-password\n", "utf-8")
+        ticked = {"response_by_reference-0": "on", "note": '"odd" <b>', "action": "correct"}
+        status, page = await ann.post("/audit/1", **ticked)
+        assert (status, "Log in, and save what you had ticked." in page) == (403, True)
+        hidden = re.compile('type="hidden" name="([^"]+)" value="([^"]*)"')
+        for password, answer in (("not this one", 401), ("another-password", 200)):
+            form = {name: unescape(value) for name, value in hidden.findall(page)}
+            status, page = await ann.post("/login", name="ann", password=password, **form)
+            assert status == answer
+        assert "Your label is not saved yet." in page
+        form = {name: unescape(value) for name, value in hidden.findall(page.split("<main")[1])}
+        assert ticked.items() <= form.items()
+        assert (await ann.post("/audit/1", **form))[0] == 200
+        _, page = await ann.get("/interactions/1")
+        assert ("<li>ann," in page, "&#34;odd&#34; &lt;b&gt;" in page) == (True, True)
+        assert "1 of 4 verdicts are wrong" in page
+
+
+async def test_a_label_of_another_site_is_not_kept(database: Database, tmp_path: Path) -> None:
+    """Else whoever logs in would be asked to save it."""
+    async with pages(database, tmp_path) as port:
+        evil = {"Origin": "https://evil.example"}
+        async with SiteVisitor(f"http://127.0.0.1:{port}", headers=evil) as ann:
+            status, page = await ann.post("/audit/1", note="forged", action="agree")
+            assert (status, "forged" in page) == (403, False)
 
 
 async def test_a_link_makes_no_page_say_what_its_sender_wants(
