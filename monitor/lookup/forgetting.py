@@ -6,6 +6,7 @@ from then on, and a replay brings nothing back. Each step may be repeated.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from monitor.audit.store.forgetting import InteractionName, TextForgetting
 from monitor.control.forgotten import ForgottenTexts
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.state import ControlState
+from monitor.errors import DependencyRefused
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.found import Unanswered
@@ -32,6 +34,9 @@ from monitor.records.forgetting import ForgettingRequest
 #: Seconds for each question about a topic's settings.
 _ASK_S: Final = 5.0
 _DAY_MS: Final = 86_400_000
+#: Seconds in which exporters have read what was written, and written what they had begun.
+_EXPORTERS_S: Final = 2.0
+_MOST_LOOKS: Final = 5
 
 
 class ForgettingPlaces(NamedTuple):
@@ -109,10 +114,30 @@ async def forget(
             named.update(await texts.named_by(request))
             await texts.forget(request)
             is_overwritten = texts.is_overwritten
-    async with scanned(access, access.output) as scan:
-        alarms = await _alarms(scan, places.alarms, request, named)
-    await _publish(access, places.alarms, [(one.key, one.to_json()) for one in alarms])
-    return CarriedOut(len(alarms), is_overwritten)
+    return CarriedOut(await _clear_alarms(places, request, named), is_overwritten)
+
+
+async def _clear_alarms(
+    places: ForgettingPlaces, request: ForgettingRequest, named: set[InteractionName]
+) -> int:
+    """How many quoted them.
+
+    An exporter may be writing an alarm just then that it has read before, quotes and all: so it is
+    looked once more, until there is nothing left.
+    """
+    access, cleared = places.access, set[str]()
+    for _ in range(_MOST_LOOKS):
+        async with scanned(access, access.output) as scan:
+            alarms = await _alarms(scan, places.alarms, request, named)
+        if not alarms:
+            return len(cleared)
+        await _publish(access, places.alarms, [(one.key, one.to_json()) for one in alarms])
+        cleared |= {one.key for one in alarms}
+        await asyncio.sleep(_EXPORTERS_S)
+    raise DependencyRefused(
+        f"{places.alarms}: somebody writes quotes that are to be forgotten again and again; is "
+        "every exporter of this version? Then say it once more"
+    )
 
 
 async def _publish(

@@ -163,7 +163,10 @@ async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path:
 
 @pytest.mark.timeout(120)
 async def test_an_alarm_is_cleared_as_it_stands(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
-    """Of an interaction that is found nowhere else; one that closes meanwhile stays closed."""
+    """Of an interaction that is found nowhere else; one that closes meanwhile stays closed.
+
+    Also where an exporter writes it once more, which had not read yet what the command has written.
+    """
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
     await setting.made()
     claim = CLAIM.model_copy(update={"text": SECRET})
@@ -193,7 +196,9 @@ async def test_an_alarm_is_cleared_as_it_stands(kafka_broker: KafkaBroker, tmp_p
     assert b"1 alarms that quote them" in said
     await write(closed)
     os.write(ours, b"y\n")
+    late = asyncio.create_task(_written_late(setting, closed))
     out, err = await command.communicate()
+    await late
     os.close(ours)
     os.close(theirs)
     assert command.returncode == 0, err
@@ -219,6 +224,17 @@ def test_what_cannot_be_meant_is_named(arguments: list[str], said: str, tmp_path
     setting = AuditSetting("127.0.0.1:1", tmp_path, f"sqlite:///{tmp_path}/a.db")
     code, _, err = setting.command("forget", *arguments, "--yes")
     assert (code, said in err) == (2, True), err
+
+
+async def _written_late(setting: AuditSetting, record: AlarmRecord) -> None:
+    """As soon as the quotes are gone, with them."""
+
+    async def are_gone() -> bool:
+        return (await quoted(setting))["1"] == 0
+
+    await until(are_gone, "the quotes")
+    rows = [Record(record.to_json(), record.key.encode())]
+    await produce(setting.bootstrap, setting.topics["alarms"], rows)
 
 
 async def _taken(process: MonitorProcess, number: int) -> bool:
