@@ -69,6 +69,7 @@ def quality(plan: AlertPlan) -> RuleGroup:
     """Recorded gauges, and the alerts on them."""
     recordings = [Recording(recorded(metric), plan.one_of_replicas(metric)) for metric in RECORDED]
     recordings += [Recording(held(metric), _as_last_seen(plan, metric)) for metric in HELD]
+    recordings += [Recording(name, expr) for name, expr in _objectives(plan).items()]
     alerts = [
         _drift(plan),
         _stale(plan),
@@ -240,25 +241,63 @@ def _below_objective(plan: AlertPlan) -> list[Alert]:
     return found
 
 
+#: Means of windows over which an objective is broken, and means of the shorter windows beside them.
+_BROKEN: Final = f"{_WINDOW}:rag_objective_breached:pair"
+_SHORTER: Final = f"{_WINDOW}:rag_score:shorter"
+
+
+def _objectives(plan: AlertPlan) -> dict[str, str]:
+    """What the alerts go by, and what is told when a breach is over."""
+    shorter = {window: plan.shorter(window) or window for window in plan.windows}
+    means = (
+        f'label_replace(label_replace({recorded("rag_score")}{{window="{short}"}}, '
+        f'"over", "{short}", "", ""), "window", "{window}", "", "")'
+        for window, short in shorter.items()
+    )
+    pairs = (_pair(plan, window) for window in plan.windows)
+    return {_BROKEN: "\nor\n".join(pairs), _SHORTER: "\nor\n".join(means)}
+
+
 def _breached(
     plan: AlertPlan, severity: Severity, windows: Iterable[str], labels: dict[str, str]
 ) -> Alert:
+    """Of a breach that is over the message says where the mean is now: it is the last one."""
     keys = (*_keys(plan), "window")
+    share = "{{ . | value | humanizePercentage }}"
     bound, lower, upper = (
-        asked(recorded(metric), keys, "{{ . | value | humanizePercentage }}", "unknown")
+        asked(recorded(metric), keys, share, "unknown")
         for metric in ("rag_objective_bound", "rag_score_lower", "rag_score_upper")
     )
+    here = f'{{window=~"{"|".join(windows)}"}}'
+    told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityBelowObjective"]))
+    lately = f"[{duration(told_s or 1)}]"
+    alert = f'alertname="RagQualityBelowObjective",severity="{severity}"'
+    told = f'ALERTS{{{alert},alertstate="firing"}}'
+    is_over = f"max_over_time({_BROKEN}{{SELECTOR}}{lately}) unless {_BROKEN}"
+    now = asked(
+        _SHORTER,
+        keys,
+        f"{share} over {{{{ . | label `over` }}}}, no longer worse than {bound}",
+        "is not scored any more",
+    )
+    since = f"time() - ALERTS_FOR_STATE{{{alert},SELECTOR}}"
+    after = asked(since, keys, " after {{ . | value | humanizeDuration }}")
+    worse = "{{ $value | humanizePercentage }} over {{ $labels.window }}, the objective is"
+    begins = (
+        f"95 % interval {lower} to {upper}: even the better end is worse than the objective, and "
+        "the latest scores are, too"
+    )
+    ends = "The shorter window is well again, or has none, or the longer one is not surely worse"
     return plan.alert(
         "RagQualityBelowObjective",
         severity,
         QUALITY,
-        expr="\nor\n".join(_pair(plan, window) for window in windows),
+        expr=f"{_BROKEN}{here}\nor\n(max_over_time({_BROKEN}{here}{lately})\n"
+        f"  and on ({', '.join(keys)}) {told})",
         labels=labels,
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} "
-        "{{ $value | humanizePercentage }} "
-        f"over {{{{ $labels.window }}}}, the objective is {bound}",
-        description=f"95 % interval {lower} to {upper}: even the better end is worse than the "
-        "objective, and the latest scores are, too; judge {{ $labels.judge }}.",
+        + asked(is_over, keys, f"{now}{after}", f"{worse} {bound}"),
+        description=asked(is_over, keys, ends, begins) + "; judge {{ $labels.judge }}.",
         about=("application", "judge", "window"),
     )
 

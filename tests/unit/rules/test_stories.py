@@ -248,6 +248,28 @@ def test_an_objective_is_kept_again_when_the_short_window_says_so(
     stage.tells(mended, (112, [found]), (199, [found]), (210, []), (400, []))
 
 
+def test_the_end_of_a_breach_says_where_it_is_now(stage: Stage) -> None:
+    """And after how long, or that nothing is scored any more. A blip is told to nobody."""
+    mended = at_short(breached("1h"), "5m", f"0.8x199 0.95x{LENGTH - 200}", constant(40))
+    ends = "The shorter window is well again, or has none, or the longer one is not surely worse"
+    over = below_objective("1h")._replace(
+        description=f"{ends}; judge llm@3f2a91.",
+        summary="support-bot: faithfulness 95% over 5m, no longer worse than 90% after 1h 40m 0s",
+    )
+    stage.tells(mended, (198, [below_objective("1h")]), (202, [over]), (204, [over]), (208, []))
+    silent = at_short(breached("1h"), "5m", "0.8x199 stale", f"40x199 0x{LENGTH}")
+    silent = {
+        s: v.replace("x480", "x230 0x200") if "breached" in s else v for s, v in silent.items()
+    }
+    nothing = over._replace(
+        summary="support-bot: faithfulness is not scored any more after 2h 10m 0s"
+    )
+    told = [one for one in stage.said(silent, 234)[234] if "Objective" in one["alertname"]]
+    assert [one["summary"] for one in told] == [nothing.summary]
+    blip = at_short(breached("1h"), "5m", f"0.8x106 0.95x{LENGTH}", constant(40))
+    stage.tells(blip, (108, []), (110, []), (114, []))
+
+
 def test_few_scores_in_the_short_window_do_not_end_a_breach(stage: Stage) -> None:
     """Three good answers in five minutes are no news; that there are none is: nobody is served."""
     few = at_short(breached("1h"), "5m", constant(1), constant(3))
