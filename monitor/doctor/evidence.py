@@ -12,7 +12,7 @@ from monitor.doctor.objectives import LONG_WINDOWS, can_be_known, objectives_of
 from monitor.doctor.report import ReportLine, ok, warn
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
-from monitor.plan.plan import FACTORS, simulation
+from monitor.plan.plan import simulation
 from monitor.plan.quantities import USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES, Judged
 from monitor.records.durations import in_words
@@ -28,7 +28,8 @@ _USUAL: Final = "faithfulness"
 #: To be replaced by what is normal, and by what is good enough: examples.
 _NORMAL_LOSS, _WORST_LOSS = 0.08, 0.1
 
-#: By factor: seconds until the mean is found to be so many times the usual; None: hardly ever.
+#: By factor: seconds until the mean is found to be so many times the usual, the median; None:
+#: hardly ever.
 Delays = Mapping[float, float | None]
 
 
@@ -47,10 +48,10 @@ async def examine(settings: Settings, target: str, found: JudgedPace) -> list[Re
 def delays(settings: Settings, found: JudgedPace) -> Delays:
     """As ``plan`` has them."""
     judged = Judged(found.per_day / DAY_MINUTES, "traffic", 0.0)
-    lengths = simulation(settings, found.assumed(), judged).delays(FACTORS)
+    seen = simulation(settings, found.assumed(), judged).delays(_SAID)
     return {
-        factor: None if length is None else length / found.per_day * DAY_S
-        for factor, length in zip(FACTORS, lengths, strict=True)
+        factor: None if one.median is None else one.median / found.per_day * DAY_S
+        for factor, one in zip(_SAID, seen, strict=True)
     }
 
 
@@ -100,6 +101,11 @@ def _seen(seen: Delays) -> str:
 def _advice(settings: Settings, per_day: float, begins: FirstEvidence, seen: Delays) -> list[str]:
     """What to do, in lines; the last ones may be YAML."""
     metrics, found = settings.drift.metrics, []
+    if begins.stays_provisional:
+        found.append(
+            f"a baseline of drift.learn_for ({settings.drift.learn_for}) takes less than two "
+            "periods: shorten it, or set a longer drift.period"
+        )
     if per_day < LITTLE and len(metrics) > 1:
         n = len(metrics)
         found.append(

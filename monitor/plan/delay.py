@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
@@ -26,9 +26,27 @@ _LEARNED: Final = 300_000
 #: Slots that are drawn for one monitor and one quality; they are taken at random from then on.
 _DRAWN: Final = 250
 #: Nobody waits for longer, in judged interactions.
-_MOST_WAITED: Final = 10_000
-#: A change of which more than this share are not seen in time is one that is hardly ever seen.
-_UNSEEN: Final = 0.1
+_MOST_WAITED: Final = 20_000
+#: A change that is seen so late that all monitors together take longer than this is looked at on
+#: fewer of them, as many as these at least. That is seconds.
+_MOST_STEPS: Final = 1_000_000
+_LEAST_MONITORS: Final = 60
+#: Half of the monitors alarm sooner than the median, nine of ten sooner than the other.
+_HALF: Final = 0.5
+_NINE_OF_TEN: Final = 0.9
+
+
+class Delay(NamedTuple):
+    """Judged from a change to its alarm: the median, and what nine of ten are at most.
+
+    None where so many are not seen in time: hardly ever.
+    """
+
+    median: float | None
+    most: float | None
+
+
+NEVER: Final = Delay(None, None)
 
 
 @dataclass(frozen=True)
@@ -36,7 +54,7 @@ class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
     ``members`` is the number of interactions that one judgement stands for, ``counted`` how many
-    judgements count as evidence at the most.
+    judgements count as evidence at the most. A ``provisional`` baseline tolerates more.
     """
 
     threshold: float
@@ -44,6 +62,7 @@ class WatchSettings:
     members: int = 1
     tolerance: Tolerance = NOTHING
     counted: int = _MOST_WAITED
+    provisional: bool = False
 
 
 class Simulation:
@@ -54,24 +73,35 @@ class Simulation:
         self._pool = Pool(normal, Random(seed))
         self._members = max(1, min(MOST_MEMBERS, watch.members))
 
-    def delays(self, factors: Sequence[float]) -> list[float | None]:
-        """Mean judged interactions from a change by each factor to the alarm.
+    def delays(self, factors: Sequence[float]) -> list[Delay]:
+        """How many judged from a change by each factor to the alarm.
 
-        None where one in ten takes more than 10,000, or more than count as evidence, or where there
-        is hardly a monitor that does not alarm before. Those that do are left out.
+        Not in time is more than 20,000, or more than count as evidence. Monitors that alarm before
+        are left out; where that is nearly all, nothing is ever seen.
         """
-        random = Random(self._seed + 1)
-        pools = [Pool(self._normal.times(one), random, self._pool.noise) for one in factors]
-        found: list[list[int | None]] = [[] for _ in factors]
         is_directed = self._normal.correlation > 0 and self._members > 1
-        for known in self._all_known(_DIRECTED_MONITORS if is_directed else _MONITORS, random):
-            evidence = self._quiet(known, random)
-            if evidence is None:
-                continue
-            for lengths, pool in zip(found, pools, strict=True):
-                slots = self._slots(known, pool, random)
-                lengths.append(self._until_alarm(evidence, slots, random))
-        return [self._mean(lengths) for lengths in found]
+        monitors = _DIRECTED_MONITORS if is_directed else _MONITORS
+        random = Random(self._seed + 1)
+        calm = [
+            (known, evidence)
+            for known in self._all_known(monitors, random)
+            if (evidence := self._quiet(known, random)) is not None
+        ]
+        return [self._delay(factor, calm) for factor in factors]
+
+    def _delay(self, factor: float, calm: Sequence[tuple[Known, DriftEvidence]]) -> Delay:
+        """Of these monitors; whatever is asked for beside it, it is the same."""
+        random = Random(f"{self._seed} {factor}")
+        pool = Pool(self._normal.times(factor), random, self._pool.noise)
+        lengths, steps = list[float](), 0.0
+        for known, evidence in calm:
+            slots = self._slots(known, pool, random)
+            judged = self._until_alarm(evidence, slots, random)
+            lengths.append(math.inf if judged is None else judged)
+            steps += min(lengths[-1], self._most)
+            if steps > _MOST_STEPS and len(lengths) >= _LEAST_MONITORS:
+                break
+        return Delay(_quantile(lengths, _HALF), _quantile(lengths, _NINE_OF_TEN))
 
     def relative_variance(self) -> float:
         """D: the variance of one judgement against that of a proportion of the same mean."""
@@ -93,7 +123,9 @@ class Simulation:
     def _known(self, random: Random) -> Known:
         slots, directs = self._watch.learn_slots, self._normal.correlation > 0
         if slots:
-            return Known.learned(self._pool, slots, random, directs=directs)
+            known = Known.learned(self._pool, slots, random, directs=directs)
+            found = replace(known.baseline, provisional=self._watch.provisional)
+            return replace(known, baseline=found)
         means = {str(number): mean for number, mean in enumerate(self._normal.means)}
         return Known(Baseline(self._normal.mean, 0.0, means))
 
@@ -120,12 +152,17 @@ class Simulation:
                 return judged
         return None
 
-    def _mean(self, lengths: Sequence[int | None]) -> float | None:
-        """Those that were not seen in time took as long as there is, at least."""
-        if lengths.count(None) > _UNSEEN * len(lengths) or not lengths:
-            return None
-        return math.fsum(self._most if one is None else one for one in lengths) / len(lengths)
-
     @property
     def _most(self) -> int:
         return min(_MOST_WAITED, self._watch.counted)
+
+
+def _quantile(lengths: Sequence[float], share: float) -> float | None:
+    """What this share of them are at most; None where that is not in time, or there are none.
+
+    >>> _quantile([3.0, 1.0, 2.0, math.inf], 0.5), _quantile([1.0, math.inf], 0.9)
+    (2.0, None)
+    """
+    ordered = sorted(lengths)
+    found = ordered[math.ceil(share * len(ordered)) - 1] if ordered else math.inf
+    return None if math.isinf(found) else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.config import Settings
+from monitor.config import Settings, seconds
 from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
 from monitor.records import durations as spans
 from monitor.stats.period import DAY_S, period_days
@@ -12,14 +12,18 @@ from monitor.stats.threshold import WEEK_S
 
 
 class FirstEvidence(NamedTuple):
-    """``after_s`` seconds of judging there is evidence; None: never. ``period_s`` is P.
+    """``after_s`` seconds of judging there is a baseline; None: never. ``period_s`` is P.
 
-    The baseline is ``learned_from`` so many judged, 0 where it is given or never comes.
+    It is ``learned_from`` so many judged, 0 where it is given or never comes. Before that there is
+    evidence against a provisional one from ``provisional_s`` on, None where there is no such one.
+    It ``stays_provisional`` where a whole one never comes.
     """
 
     after_s: int | None
     learned_from: int
     period_s: int
+    provisional_s: int | None = None
+    stays_provisional: bool = False
 
     def in_words(self) -> str:
         r"""When there is something to hold quality against, and for how long evidence counts.
@@ -27,6 +31,8 @@ class FirstEvidence(NamedTuple):
         >>> print(*FirstEvidence(7 * DAY_S, 140, 28 * DAY_S).in_words().split("; "), sep="\n")
         after 7 d, when a baseline is learned from 140 judged
         P is 28 d: evidence of 28 d to 56 d counts
+        >>> print(FirstEvidence(DAY_S, 10_000, DAY_S, 1_600).in_words().split("; ")[0])
+        after 24 h, when a baseline is learned from 10,000 judged (a provisional one after 27 min)
         """
         least, most = spans.in_words(self.period_s), spans.in_words(2 * self.period_s)
         counts = f"P is {least}: evidence of {least} to {most} counts"
@@ -37,10 +43,17 @@ class FirstEvidence(NamedTuple):
             )
         if not self.after_s:
             return f"at once, against drift.baselines; {counts}"
-        after = spans.in_words(self.after_s)
-        return (
-            f"after {after}, when a baseline is learned from {self.learned_from:,} judged; {counts}"
-        )
+        after = f"after {spans.in_words(self.after_s)}, when a"
+        of = f"is learned from {self.learned_from:,} judged"
+        if self.stays_provisional:
+            return (
+                f"{after} provisional baseline {of}. It stays: two periods of {least} hold less "
+                f"than drift.learn_for asks for; {counts}"
+            )
+        soon = ""
+        if self.provisional_s is not None:
+            soon = f" (a provisional one after {spans.in_words(self.provisional_s)})"
+        return f"{after} baseline {of}{soon}; {counts}"
 
 
 def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
@@ -48,21 +61,39 @@ def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
 
     A baseline is given where an entry has all metrics that are watched: the others are learned.
     """
-    period_s = settings.drift.period_s or DAY_S * period_days(per_day)
-    watched = set(settings.drift.metrics)
-    if any(watched <= set(given.metrics) for given in settings.drift.baselines):
+    drift = settings.drift
+    period_s = drift.period_s or DAY_S * period_days(per_day)
+    watched = set(drift.metrics)
+    if any(watched <= set(given.metrics) for given in drift.baselines):
         return FirstEvidence(0, 0, period_s)
-    days = _days(settings, per_day)
-    # What it is learned from lies within two periods.
-    if days > 2 * period_s / DAY_S:
-        return FirstEvidence(None, 0, period_s)
-    learned_from = max(1, min(MOST_TAUGHT, round(days * per_day)))
-    return FirstEvidence(round(days * DAY_S), learned_from, period_s)
+    slots_s, needed_s = drift.learn_slots / per_day * DAY_S, _needed_s(settings, per_day)
+    whole_s = _within(settings, period_s, needed_s)
+    soon_s = _within(settings, period_s, slots_s) if slots_s < needed_s else None
+    provisional_s = None if soon_s is None else round(soon_s + seconds(drift.learn_wait))
+    if whole_s is not None:
+        learned_from = max(1, min(MOST_TAUGHT, round(needed_s / DAY_S * per_day)))
+        return FirstEvidence(round(whole_s), learned_from, period_s, provisional_s)
+    if provisional_s is not None:
+        return FirstEvidence(provisional_s, drift.learn_slots, period_s, provisional_s, True)
+    return FirstEvidence(None, 0, period_s)
 
 
-def _days(settings: Settings, per_day: float) -> float:
+def _needed_s(settings: Settings, per_day: float) -> float:
     """Until a whole baseline has enough: so many and so long, or what a week gives."""
     drift = settings.drift
-    enough = max(drift.learn_slots / per_day, drift.learn_for_s / DAY_S)
-    a_week = max(min(LEAST_VALUES, drift.learn_slots) / per_day, WEEK_S / DAY_S)
+    enough = max(drift.learn_slots / per_day * DAY_S, drift.learn_for_s)
+    a_week = max(min(LEAST_VALUES, drift.learn_slots) / per_day * DAY_S, WEEK_S)
     return min(enough, a_week)
+
+
+def _within(settings: Settings, period_s: int, needed_s: float) -> float | None:
+    """When slots of so many seconds are held together, at the latest; None: never.
+
+    They are held from the start of the previous period, or for the longest window. What is longer
+    than a period may begin in the midst of one, is dropped, and begins anew with the next.
+    """
+    longest_s = max(map(seconds, settings.export.windows), default=0)
+    old_enough_s = needed_s + seconds(settings.drift.learn_wait)
+    if old_enough_s <= max(period_s, longest_s):
+        return needed_s
+    return 2 * needed_s - period_s if old_enough_s < 2 * period_s else None

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from monitor.app.scores import most_series
 from monitor.config import JudgeSettings, Settings, seconds
-from monitor.plan.delay import Simulation, WatchSettings
+from monitor.plan.delay import NEVER, Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
@@ -30,7 +30,7 @@ TYPICAL: Final = {
 #: Of three equally frequent segments against the mean of all.
 _SEGMENTS: Final = (3 / 7, 6 / 7, 12 / 7)
 _SPREAD_LEAST, _SPREAD_MOST = 0.05, 1.5
-FACTORS: Final = (1.5, 2.0, 3.0)
+FACTORS: Final = (1.2, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     found = bought(settings, assumed, takes)
     simulated = simulation(settings, assumed, found)
     begins = first_evidence(settings, found.per_day)
-    lengths = [None] * len(FACTORS) if begins.after_s is None else simulated.delays(FACTORS)
-    delays = [None if n is None else round(60 * n / found.per_minute, 1) for n in lengths]
+    delays = [NEVER] * len(FACTORS) if begins.after_s is None else simulated.delays(FACTORS)
+    by_factor = {f"{factor:g}": one for factor, one in zip(FACTORS, delays, strict=True)}
     series, _, _ = most_series(settings)
     spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulated.relative_variance()))
     return {
@@ -96,18 +96,25 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
             for window in settings.export.windows
         },
         "mean": assumed.mean,
-        "delay_for_doubling_s": delays[FACTORS.index(2.0)],
-        "delay_s": {f"{factor:g}": delay for factor, delay in zip(FACTORS, delays, strict=True)},
-        "delay_judged": {
-            f"{factor:g}": None if n is None else round(n, 1)
-            for factor, n in zip(FACTORS, lengths, strict=True)
-        },
+        "watched": len(settings.drift.metrics),
+        "delay_for_doubling_s": _seconds(by_factor["2"].median, found),
+        "delay_s": {name: _seconds(one.median, found) for name, one in by_factor.items()},
+        "delay_p90_s": {name: _seconds(one.most, found) for name, one in by_factor.items()},
+        "delay_judged": {name: one.median for name, one in by_factor.items()},
+        "delay_p90_judged": {name: one.most for name, one in by_factor.items()},
         "settle_s": seconds(settings.drift.settle),
         "first_evidence_s": begins.after_s,
         "learned_from": begins.learned_from,
         "period_s": begins.period_s,
+        "provisional_s": begins.provisional_s,
+        "stays_provisional": begins.stays_provisional,
         "series": series.total,
     }
+
+
+def _seconds(judged_until: float | None, found: Judged) -> float | None:
+    """In which so many are judged."""
+    return None if judged_until is None else round(60 * judged_until / found.per_minute, 1)
 
 
 def bought(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
@@ -142,6 +149,7 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
         max(1, round(1 / probability)),
         Tolerance(*drift.tolerated),
         max(1, round(2 * begins.period_s / DAY_S * found.per_day)),
+        begins.stays_provisional,
     )
 
 
@@ -160,8 +168,13 @@ def text(plan: dict[str, Any]) -> list[str]:
     """The plan for people."""
     one, widths = plan["judgement"], plan["interval_width"]
     taken, sent = _number(plan["judged_per_minute"]), _number(plan["traffic_per_minute"])
-    delays = zip(plan["delay_judged"].items(), plan["delay_s"].values(), strict=True)
-    begins = FirstEvidence(plan["first_evidence_s"], plan["learned_from"], plan["period_s"])
+    begins = FirstEvidence(
+        plan["first_evidence_s"],
+        plan["learned_from"],
+        plan["period_s"],
+        plan["provisional_s"],
+        plan["stays_provisional"],
+    )
     rows = {
         "judged": f"{taken} of {sent} a minute "
         f"(probability {plan['sampling_probability']:.3g}), bounded by {plan['bound_by']}",
@@ -172,8 +185,9 @@ def text(plan: dict[str, Any]) -> list[str]:
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
         "first evidence": begins.in_words(),
-        "delay": " · ".join(_delay(factor, n, s) for (factor, n), s in delays)
-        + f"; evidence counts after another {plan['settle_s']} s",
+        "delay": f"of one metric that becomes worse, of {plan['watched']} watched: the median. "
+        f"Evidence counts after another {plan['settle_s']} s",
+        **{f"  ×{factor}": _delay(plan, factor) for factor in plan["delay_judged"]},
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
@@ -195,7 +209,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
-def _delay(factor: str, judged_until: float | None, delay_s: float | None) -> str:
+def _delay(plan: dict[str, Any], factor: str) -> str:
+    """The median, and what nine of ten are below."""
+    judged_until, delay_s = plan["delay_judged"][factor], plan["delay_s"][factor]
     if judged_until is None or delay_s is None:
-        return f"×{factor} hardly ever seen"
-    return f"×{factor} after {judged_until:.0f} judged, {spans.in_words(delay_s)}"
+        return "hardly ever seen"
+    most, most_s = plan["delay_p90_judged"][factor], plan["delay_p90_s"][factor]
+    rest = "one in ten hardly ever"
+    if most is not None and most_s is not None:
+        rest = f"nine of ten within {most:,.0f}, {spans.in_words(most_s)}"
+    return f"after {judged_until:,.0f} judged, {spans.in_words(delay_s)}; {rest}"

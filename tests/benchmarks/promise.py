@@ -38,7 +38,7 @@ from tests.benchmarks._sizes import parser
 from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
 from tests.benchmarks.promising.results import Results, heading, row
-from tests.benchmarks.promising.table import by_threshold, by_traffic
+from tests.benchmarks.promising.table import by_threshold, by_traffic, one_watched
 from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import RATES, WORLDS, Cell
 
@@ -71,7 +71,8 @@ def play(results: Results, chosen: argparse.Namespace, cell: Cell, plan: Plan) -
     """The installations of a row; those that were played are not played again."""
     for number in range(chosen.installations):
         if not results.has(plan, cell, chosen.seed, number):
-            results.add(played(cell, chosen.seed, number, settings(), plan))
+            watched = settings() if plan.share is None else one_watched()
+            results.add(played(cell, chosen.seed, number, watched, plan))
     return results.of(plan, cell)
 
 

@@ -14,7 +14,7 @@ PRICE: Final = (0.15, 0.60)
 ASSUMED: Final = Assumed(12_000.0, 0.08, 0.38)
 HEAD: Final = (
     "| a day | judged a minute | of the traffic | interval in 5m, 1h, 24h "
-    "| ×1.5 seen after | ×2 | ×3 |"
+    "| ×1.2 seen after | ×1.5 | ×2 | ×3 |"
 )
 
 
@@ -48,14 +48,14 @@ def row(usd: int) -> str:
     """A whole row; its delays take a quarter of a minute to simulate."""
     plan = made(settings(usd), ASSUMED, takes(usd))
     widths = ", ".join(f"{width:.2g}" for width in plan["interval_width"].values())
-    delays = [minutes(plan["delay_s"][factor]) for factor in ("1.5", "2", "3")]
+    delays = [minutes(delay_s) for delay_s in plan["delay_s"].values()]
     return f"| {' | '.join([*cells(usd), widths, *delays])} |"
 
 
 def minutes(seconds: float | None) -> str:
     """A duration for people."""
     if seconds is None:
-        return "never"
+        return "hardly ever"
     if seconds < 600:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,12 +23,14 @@ from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
 from monitor.exporter.baselines.bad_times import alarm_spans
 from monitor.exporter.baselines.baselines import control_state
+from monitor.exporter.scores.detectors import DriftState
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
+from monitor.records.control import BaselineRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate, SlotChange
 from monitor.stats.period import day_bounds, pace, period_days
@@ -178,11 +180,12 @@ class SlotsOnly:
 
 
 class Look(NamedTuple):
-    """What the exporter sees at a moment, and which alarms it opens or closes."""
+    """What the exporter sees at a moment, and which alarms it opens or closes, and why."""
 
     now: float
     records: list[AlarmRecord]
     in_alarm: bool
+    states: Sequence[DriftState] = ()
 
 
 class Exporter:
@@ -202,7 +205,12 @@ class Exporter:
     @property
     def learned(self) -> bool:
         """Whether there is a baseline."""
-        return bool(self._found.baselines.records())
+        return bool(self.baselines)
+
+    @property
+    def baselines(self) -> Mapping[str, BaselineRecord]:
+        """Those that hold, by key."""
+        return self._found.baselines.records()
 
     def look(self, now: float) -> Look:
         """Let time pass until now (epoch seconds), learn, and open and close alarms."""
@@ -220,7 +228,12 @@ class Exporter:
         self._last.update((one.key, one) for one in written)
         for one in written:
             carry_over(one, drift)
-        return Look(now, changed, any(state.alarm for state in states))
+        return Look(now, changed, any(state.alarm for state in states), states)
+
+    def states(self, now: float) -> list[DriftState]:
+        """Of all detectors now, without opening or closing anything."""
+        self._scores.advance(now)
+        return list(self._found.drift.states(now))
 
     def _changes(self, record: AlarmRecord) -> bool:
         """Whether it opens or closes: one that goes on in another period is written again."""
@@ -243,6 +256,7 @@ class Installation:
         found = aggregators(chosen)
         self._settle_s = seconds(chosen.drift.settle)
         self._every_s = every(self._settle_s)
+        self._rarely_s = 0.0
         self._found, self._scores = found, scores(found)
         self.exporter = Exporter(found, self._scores)
         self._held, self._by_day = deque[Pick](), Counter[int]()
@@ -258,13 +272,18 @@ class Installation:
             judged_per_week=judged_per_week,
         )
 
+    def look_every(self, rarely_s: float) -> None:
+        """Look at no more than each of these seconds from now on; 0: as an exporter does."""
+        self._rarely_s = rarely_s
+
     def play(self, pick: Pick) -> Iterator[Look]:
         """The looks before a pick's record is there; then it is taken in."""
         yield from self.until(pick.at + JUDGED_S)
         self._scores.add(pick)
         self._held.append(pick)
         self._by_day[int(pick.at) // DAY * DAY] += 1
-        due = math.ceil((pick.at + self._settle_s) / self._every_s) * self._every_s
+        every_s = max(self._every_s, self._rarely_s)
+        due = math.ceil((pick.at + self._settle_s) / every_s) * every_s
         if not self._due or due > self._due[-1]:
             self._due.append(due)
 

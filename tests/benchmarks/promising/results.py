@@ -100,6 +100,37 @@ def delays(change: Change, found: Sequence[Found]) -> tuple[str, str] | None:
     return _pair(judged), _pair(hours)
 
 
+def delays_with_error(change: Change, found: Sequence[Found]) -> str:
+    """Hours and judged until its alarm: medians, that of the judged with its standard error."""
+    seen = delays(change, found)
+    return "–" if seen is None else f"{seen[1]}, {judged_with_error(change, found)}"
+
+
+def judged_with_error(change: Change, found: Sequence[Found]) -> str:
+    """Judged until its alarm: median with its standard error, and what nine of ten need at most."""
+    seen = [one.delays[change.name].judged for one in found if change.name in one.delays]
+    if not seen:
+        return "–"
+    judged = [math.inf if one is None else one for one in seen]
+    median, most = map(_shown, quantiles(judged))
+    error = median_error(judged)
+    # Nothing where the median is too near to never.
+    told = "" if math.isinf(error) else f" ± {_shown(error)}"
+    return f"{median}{told} ({most})"
+
+
+def median_error(values: Sequence[float]) -> float:
+    """The standard error of the median: half of what lies between the ranks n/2 ± √n/2.
+
+    >>> median_error(range(100)), median_error([1.0, 2.0, 3.0, float("inf")])
+    (5.5, inf)
+    """
+    ordered, n = sorted(values), len(values)
+    lower = max(0, math.floor((n - math.sqrt(n)) / 2))
+    upper = min(n - 1, math.ceil((n + math.sqrt(n)) / 2))
+    return math.inf if math.isinf(ordered[upper]) else (ordered[upper] - ordered[lower]) / 2
+
+
 def quantiles(values: Sequence[float]) -> tuple[float, float]:
     """The median, and what nine of ten are at most; either may be infinite.
 

@@ -53,7 +53,8 @@ def test_people_read_lines() -> None:
     limit = ("--set=limits.requests_per_minute=6", "--set=sampling.directed=false")
     result = rag_monitor(*GIVEN, "--model", "some/model", *PRICE, *limit)
     lines = {line[:15].strip(): line[16:] for line in result.stdout.splitlines()}
-    assert list(lines) == ["judged", "money", "interval width", "first evidence", "delay", "series"]
+    first = ["judged", "money", "interval width", "first evidence", "delay"]
+    assert list(lines) == [*first, "×1.2", "×1.5", "×2", "×3", "series"]
     assert lines["judged"].startswith("1.9 of 12,000 a minute (probability 0.000158)")
     assert lines["judged"].endswith("bounded by requests_per_minute")
     assert lines["money"].startswith("8.13 USD a day, 0.00297 a judgement of 3 calls")

@@ -22,8 +22,8 @@ KNOWN = {
     "objectives": '[{"metric": "faithfulness", "window": "7d", "bound": 0.9}]',
 }
 #: Seconds until a change by so many times is seen.
-SEEN: Delays = {1.5: None, 2.0: 5.0 * DAY_S, 3.0: 90_000.0}
-UNSEEN: Delays = dict.fromkeys((1.5, 2.0, 3.0))
+SEEN: Delays = {2.0: 5.0 * DAY_S, 3.0: 90_000.0}
+UNSEEN: Delays = dict.fromkeys((2.0, 3.0))
 
 
 def settings(**flags: Any) -> Settings:
@@ -106,6 +106,15 @@ def test_what_cannot_come_is_not_promised(per_day: float, seen: Delays, promised
     assert "what you know is the better start" in found.mend
 
 
+def test_a_baseline_that_stays_provisional_is_warned_of() -> None:
+    """There is evidence against it, and what is asked for never comes."""
+    found = said(86_400, settings(drift__learn_for="7d"), {})
+    assert found.status is CheckStatus.WARN
+    assert "when a provisional baseline is learned from 1,000 judged" in found.found
+    assert "drift.learn_for (7d) takes less than two periods: shorten it" in found.mend
+    assert said(86_400, settings(), {}).status is CheckStatus.OK
+
+
 def test_a_change_that_is_hardly_ever_seen_is_said_to_be_so() -> None:
     """Beside one that is."""
     assert (
@@ -153,8 +162,8 @@ async def test_it_is_what_plan_says() -> None:
     chosen, found = settings(**ONE_METRIC), JudgedPace(24.0, False, 24.0)
     plan = made(chosen, found.assumed(), Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
     begins = first_evidence(chosen, 24.0)
-    planned = (plan["first_evidence_s"], plan["learned_from"], plan["period_s"])
-    assert planned == tuple(begins)
+    names = "first_evidence_s", "learned_from", "period_s", "provisional_s", "stays_provisional"
+    assert [plan[name] for name in names] == [*begins]
     for factor, delay in delays(chosen, found).items():
         assert plan["delay_s"][f"{factor:g}"] == (delay and pytest.approx(delay, abs=0.1))
 

@@ -219,3 +219,25 @@ def test_another_promise_is_another_threshold() -> None:
     seen = played(RARE, SEED, 1, FEW, Plan(0.5, changes)).delays
     often, rarely = (seen[change.name].judged or math.inf for change in changes)
     assert often < rarely
+
+
+def test_promises_are_played_together_as_they_are_apart() -> None:
+    """One run after a change tells of all promises what a run of each does."""
+    changes = tuple(
+        Change(2.0, promised, judged) for judged in (None, 4_000.0) for promised in (7.0, 1.0, 0.1)
+    )
+    seen = played(RARE, SEED, 1, FEW, Plan(0.5, changes, share=5)).delays
+    assert len(seen) == len(changes)
+    assert len({delay.judged for delay in seen.values()}) > 3
+    for change in changes:
+        alone = played(RARE, SEED, 1, FEW, Plan(0.5, (change,), share=5)).delays
+        assert alone[change.name] == seen[change.name]
+
+
+def test_a_table_is_of_one_metric_that_shares_a_promise() -> None:
+    """Of five, one false alarm a week lets it alarm when one watched alone does at a fifth."""
+    of_five, alone = (
+        played(RARE, SEED, 1, FEW, Plan(0.5, (Change(2.0, promised),), share)).delays.values()
+        for promised, share in ((1.0, 5), (0.2, 1))
+    )
+    assert [*of_five] == [*alone]

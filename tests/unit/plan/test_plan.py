@@ -43,6 +43,46 @@ def test_what_cannot_come_is_not_promised() -> None:
     assert first_evidence(day, LITTLE.per_day).after_s is None
 
 
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize(
+    ("flags", "per_day", "found"),
+    [
+        # A thousand take 1,000 s, and are ten minutes old by then.
+        ({}, 86_400, FirstEvidence(DAY_S, 10_000, DAY_S, 1_600)),
+        ({}, 500, FirstEvidence(2 * DAY_S, 1_000, 4 * DAY_S)),
+        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_000, 1_000, DAY_S)),
+        # Two days never lie within two periods of a day, of which the second has just begun.
+        ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True)),
+        ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True)),
+        # A day and a half that begins at noon is dropped at midnight, and begins anew.
+        ({"drift__learn_for": "36h"}, 86_400, FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600)),
+        # What a window needs is held, whatever the period is.
+        (
+            {"drift__learn_for": "2d", "export__windows": "5m,7d"},
+            86_400,
+            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600),
+        ),
+        ({"drift__period": "1d"}, 400, FirstEvidence(None, 0, DAY_S)),
+    ],
+)
+def test_evidence_begins_with_what_is_held_together(
+    flags: dict[str, str], per_day: float, found: FirstEvidence
+) -> None:
+    """Against a provisional baseline where there is one, which stays where no whole one comes."""
+    assert first_evidence(settings(**flags), per_day) == found
+    one = Judged(per_day / 1_440, "traffic", 0.0)
+    assert watch(settings(**flags), one, 1.0).provisional == found.stays_provisional
+
+
+def test_it_is_said_that_a_baseline_stays_provisional() -> None:
+    """And never that there is no evidence, where there is."""
+    stays = FirstEvidence(1_600, 1_000, DAY_S, 1_600, True).in_words()
+    assert stays.startswith("after 26.7 min, when a provisional baseline is learned from 1,000")
+    assert "drift.learn_for" in stays
+
+
 def test_a_screen_helps_only_who_lets_it_choose() -> None:
     """``sampling.directed`` off: all members are alike."""
     assert quality(settings(), ASSUMED).correlation == 0.38
@@ -127,18 +167,27 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         },
         "interval_width": {"5m": 0.21},
         "mean": 0.08,
-        "delay_s": {"1.5": None, "2": delay_s},
-        "delay_judged": {"1.5": None, "2": 78.4},
+        "watched": 5,
+        "delay_s": {"1.5": None, "2": delay_s, "3": 60},
+        "delay_p90_s": {"1.5": None, "2": None, "3": 90},
+        "delay_judged": {"1.5": None, "2": 78, "3": 1_000},
+        "delay_p90_judged": {"1.5": None, "2": None, "3": 1_500},
         "settle_s": 60,
         "first_evidence_s": 86_400,
         "learned_from": 10_000,
         "period_s": 86_400,
+        "provisional_s": None,
+        "stays_provisional": False,
         "series": 4_662,
     }
     assert (
         text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
     )
     assert "after 24 h" in text(plan)[4]
-    delay = text(plan)[5]
-    assert "×1.5 hardly ever seen" in delay
-    assert f"×2 after 78 judged, {told};" in delay
+    heading, *delays = text(plan)[5:9]
+    assert "of one metric that becomes worse, of 5 watched: the median" in heading
+    assert [one.split(maxsplit=1) for one in delays] == [
+        ["×1.5", "hardly ever seen"],
+        ["×2", f"after 78 judged, {told}; one in ten hardly ever"],
+        ["×3", "after 1,000 judged, 60 s; nine of ten within 1,500, 90 s"],
+    ]
