@@ -8,7 +8,11 @@ they settle. Claims as answers have them, and answers that are wholly right or w
 
 Promised of claims: at once 0.9 to 1.15, settled 0.95 to 1.05; all intervals 93 times in 100.
 
-    python -m tests.benchmarks.what_it_rose_to [--full] [--seed 1] [--alarms 250]
+Then what an alarm's end says the mean is back at, beside the true one: after ×2 for 600 judged the
+mean is 0.08 again; or ×2 lasts, and the end is in vain. Nothing is promised of the latter: it ends
+because it looks as if all were well.
+
+    python -m tests.benchmarks.what_it_rose_to [--full] [--seed 1] [--alarms 250] [--ends 60]
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import numpy as np
 
 from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
-from monitor.records.alarm import AlarmRecord
+from monitor.records.alarm import AlarmRecord, SettledMean
 from monitor.stats.baseline import ScoredPick, Tolerance, learned
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import STANDARD, Stream, whole
@@ -29,6 +33,8 @@ from tests.benchmarks.what_changed import DAY, JUDGE, METRIC, START, candidate, 
 
 MEAN: Final = 0.08
 LEARN, CONTROL, MOST = 1_000, 200, 12_000
+#: Of a change before its end; and how long an end in vain is waited for.
+WORSE, MOST_LASTING = 600, 60_000
 THRESHOLDS: Final = (25_200.0, 1_814_400.0)
 STREAMS: Final = {"claims": STANDARD, "whole 0/1": whole}
 FACTORS: Final = (1.5, 2.0, 3.0)
@@ -93,6 +99,20 @@ class Watched:
                 return Told(opened, found) if found.settled else None
         return None
 
+    def ended(self, mean: float, *, lasts: bool) -> AlarmRecord | None:
+        """The end of the first alarm; None where one was open before, or it is not waited for."""
+        self.learn()
+        for _ in range(CONTROL):
+            self.step(MEAN)
+        if self.look() is not None:
+            return None
+        for number in range(MOST_LASTING):
+            self.step(mean if lasts or number < WORSE else MEAN)
+            found = self.look()
+            if found is not None and found.state == "closed":
+                return found if lasts or number >= WORSE else None
+        return None
+
 
 class Row(NamedTuple):
     """The change said over the true one with its error, and how many intervals hold."""
@@ -136,11 +156,30 @@ def verdict(name: str, at_once: Row, settled: Row) -> str:
     return "ok" if near and right and held else "MISSED"
 
 
+def ends(seed: int, threshold: float, wanted: int, *, lasts: bool) -> str:
+    """A line: what so many ends say of the mean, over the true one."""
+    mean, found, number = 2.0 * MEAN, list[SettledMean](), 0
+    while len(found) < wanted:
+        rng = np.random.default_rng([seed, 9, int(threshold), lasts, number])
+        record, number = Watched(rng, STANDARD, threshold).ended(mean, lasts=lasts), number + 1
+        if record is not None and record.recovered is not None:
+            found.append(record.recovered)
+    true = mean if lasts else MEAN
+    told = np.array([one.value for one in found])
+    holds = np.mean([one.lower <= true <= one.upper for one in found])
+    what = "×2 lasts, ended in vain" if lasts else "after ×2, truly ended"
+    return (
+        f"claims, A = {threshold:,.0f}, {what:24} {told.mean() / true:5.2f} ± "
+        f"{told.std() / math.sqrt(wanted) / true:.2f}  {holds:5.1%} of {wanted}"
+    )
+
+
 def main() -> None:
-    """Print a line for each kind of score, threshold and change."""
+    """Print a line for each kind of score, threshold and change; then of ends."""
     line = parser(__doc__)
     line.add_argument("--seed", type=int, default=1)
     line.add_argument("--alarms", type=int, default=None, help="default 40; full: 250")
+    line.add_argument("--ends", type=int, default=None, help="default 10; full: 60")
     chosen = line.parse_args()
     alarms = chosen.alarms or (250 if chosen.full else 40)
     began = time.monotonic()
@@ -162,6 +201,11 @@ def main() -> None:
                 cells = f"{at_once!s:>28}{settled!s:>28}  {verdict(name, at_once, settled)}"
                 what = f"{name}, A = {threshold:,.0f}, ×{factor:g} ({left_out} left out)"
                 print(f"{what:42}{cells}", flush=True)
+    wanted = chosen.ends or (60 if chosen.full else 10)
+    print("\nback at / true, and how many intervals hold the true mean")
+    for threshold in THRESHOLDS:
+        for lasts in (False, True):
+            print(ends(chosen.seed, threshold, wanted, lasts=lasts), flush=True)
     print(f"{time.monotonic() - began:.0f} s")
 
 

@@ -30,12 +30,13 @@ from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
-from monitor.records.control import BaselineRecord
+from monitor.records.control import BaselineRecord, ControlRecord, DayRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate, SlotChange
+from monitor.stats.days import hour_sums
 from monitor.stats.period import day_bounds, pace, period_days
 from monitor.stats.sums import as_worse
-from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
+from tests.benchmarks.promising.worlds import DAY, HOUR, METRICS, Picks
 
 APPLICATION: Final = "support"
 JUDGE: Final = JudgeIdentity(name="offline", version="1", model="", prompts="p", pipeline="p")
@@ -93,6 +94,22 @@ def record(pick: Pick) -> ScoreRecord:
         interaction={"user_input": f"q{pick.answer}", "response": f"r{pick.answer}"},
         scores={} if pick.failed else scores,
         outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
+    )
+
+
+def day_record(found: Picks, midnight: float) -> DayRecord:
+    """What an exporter keeps of a day that was quiet."""
+    hours = (found.times - midnight) // HOUR
+    by_hour = [found.scores[hours == hour] for hour in range(24)]
+    metrics = {
+        METRICS[number]: tuple(
+            tuple(hour_sums((1.0, x) for x in scores[:, number].tolist())) for scores in by_hour
+        )
+        for number in range(len(METRICS))
+    }
+    day = datetime.fromtimestamp(midnight, UTC).date()
+    return DayRecord.model_validate(
+        {"application": APPLICATION, "judge": JUDGE.label, "day": day, "metrics": metrics}
     )
 
 
@@ -229,6 +246,10 @@ class Exporter:
         for one in written:
             carry_over(one, drift)
         return Look(now, changed, any(state.alarm for state in states), states)
+
+    def hold(self, record: ControlRecord) -> None:
+        """Let a control record hold, as if it had been written."""
+        self._control.apply(record.key.encode(), record.to_json())
 
     def states(self, now: float) -> list[DriftState]:
         """Of all detectors now, without opening or closing anything."""

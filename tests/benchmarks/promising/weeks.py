@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple
 
 from monitor.config import Settings, seconds
-from tests.benchmarks.promising.installation import Installation, Look, Pick, picks
+from tests.benchmarks.promising.installation import Installation, Look, Pick, day_record, picks
 from tests.benchmarks.promising.worlds import DAY, HOUR, RATES, WEEK, Cell, Traffic, Worse
 
 #: So many days are waited for a baseline; after a change for an alarm, or until so many are judged.
@@ -25,9 +25,10 @@ _MOST_A_DAY: Final = 10_000_000
 _FORKED: Final = multiprocessing.get_context("fork")
 #: Where openings are not counted a quiet exporter looks so rarely: nothing depends on it.
 _QUIET_LOOK_S: Final = 60.0
-#: From so many judged a day on, what is between learning and the period before a change tells
-#: nothing: evidence is of the present day and the one before, and no week is full in time.
-_MANY_A_DAY: Final = 86_400
+#: From so many judged a day on, days between learning and the period before a change are not
+#: played: evidence is of the present day and the one before, and of others there are their sums.
+_MANY_A_DAY: Final = 14_400
+_LEARNED_BY_S: Final = DAY + HOUR
 
 
 class Delay(NamedTuple):
@@ -122,11 +123,12 @@ class _Played:
         self._found = Found(plan.name, cell.name, seed, number)
         self._now = self._played_to = float(self._traffic.start)
         self._alarm_s, self._is_open = 0.0, False
-        self._left_out = range(0)
+        self._left_out = self._now, self._now
         if plan.share is not None:
             self._installation.look_every(_QUIET_LOOK_S)
             if RATES[cell.rate] >= _MANY_A_DAY:
-                self._left_out = range(2, int(plan.weeks * WEEK // DAY) - 1)
+                period_before = (int(plan.weeks * WEEK // DAY) - 1) * DAY
+                self._left_out = self._now + _LEARNED_BY_S, self._now + period_before
 
     def through(self) -> Found:
         """Wait for a baseline, count for weeks, then change."""
@@ -176,10 +178,14 @@ class _Played:
     def _picks(self, worse: Worse | None = None) -> Iterator[Pick]:
         """Those that have not been played, for ever."""
         after, day = self._played_to, int((self._played_to - self._traffic.start) // DAY)
+        begin, end = self._left_out
         while True:
-            if day not in self._left_out:
+            midnight = self._traffic.start + day * DAY
+            if begin <= midnight + DAY <= end:
+                self._installation.exporter.hold(day_record(self._traffic.day(day), midnight))
+            if not begin <= midnight < end:
                 for pick in picks(self._traffic.day(day, worse), day * _MOST_A_DAY):
-                    if pick.at > after:
+                    if pick.at > after and not begin <= pick.at < end:
                         yield pick
             day += 1
 
