@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.benchmarks._sizes import parser
+from tests.benchmarks.promising.arrays import told
 from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
 from tests.benchmarks.promising.results import Results, heading, row
@@ -71,8 +72,10 @@ def play(results: Results, chosen: argparse.Namespace, cell: Cell, plan: Plan) -
     """The installations of a row; those that were played are not played again."""
     for number in range(chosen.installations):
         if not results.has(plan, cell, chosen.seed, number):
-            watched = settings() if plan.share is None else one_watched()
-            results.add(played(cell, chosen.seed, number, watched, plan))
+            if plan.share is None:
+                results.add(played(cell, chosen.seed, number, settings(), plan))
+            else:
+                results.add(told(cell, chosen.seed, number, one_watched(), plan))
     return results.of(plan, cell)
 
 

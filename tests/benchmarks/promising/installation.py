@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,20 +23,18 @@ from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
 from monitor.exporter.baselines.bad_times import alarm_spans
 from monitor.exporter.baselines.baselines import control_state
-from monitor.exporter.scores.detectors import DriftState
 from monitor.exporter.scores.observation import Observation, candidate_of
 from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, Outcome, ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
-from monitor.records.control import BaselineRecord, ControlRecord, DayRecord
+from monitor.records.control import BaselineRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate, SlotChange
-from monitor.stats.days import hour_sums
 from monitor.stats.period import day_bounds, pace, period_days
 from monitor.stats.sums import as_worse
-from tests.benchmarks.promising.worlds import DAY, HOUR, METRICS, Picks
+from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
 
 APPLICATION: Final = "support"
 JUDGE: Final = JudgeIdentity(name="offline", version="1", model="", prompts="p", pipeline="p")
@@ -94,22 +92,6 @@ def record(pick: Pick) -> ScoreRecord:
         interaction={"user_input": f"q{pick.answer}", "response": f"r{pick.answer}"},
         scores={} if pick.failed else scores,
         outcome=Outcome.JUDGE_FAILED if pick.failed else Outcome.SCORED,
-    )
-
-
-def day_record(found: Picks, midnight: float) -> DayRecord:
-    """What an exporter keeps of a day that was quiet."""
-    hours = (found.times - midnight) // HOUR
-    by_hour = [found.scores[hours == hour] for hour in range(24)]
-    metrics = {
-        METRICS[number]: tuple(
-            tuple(hour_sums((1.0, x) for x in scores[:, number].tolist())) for scores in by_hour
-        )
-        for number in range(len(METRICS))
-    }
-    day = datetime.fromtimestamp(midnight, UTC).date()
-    return DayRecord.model_validate(
-        {"application": APPLICATION, "judge": JUDGE.label, "day": day, "metrics": metrics}
     )
 
 
@@ -197,12 +179,11 @@ class SlotsOnly:
 
 
 class Look(NamedTuple):
-    """What the exporter sees at a moment, and which alarms it opens or closes, and why."""
+    """What the exporter sees at a moment, and which alarms it opens or closes."""
 
     now: float
     records: list[AlarmRecord]
     in_alarm: bool
-    states: Sequence[DriftState] = ()
 
 
 class Exporter:
@@ -245,16 +226,7 @@ class Exporter:
         self._last.update((one.key, one) for one in written)
         for one in written:
             carry_over(one, drift)
-        return Look(now, changed, any(state.alarm for state in states), states)
-
-    def hold(self, record: ControlRecord) -> None:
-        """Let a control record hold, as if it had been written."""
-        self._control.apply(record.key.encode(), record.to_json())
-
-    def states(self, now: float) -> list[DriftState]:
-        """Of all detectors now, without opening or closing anything."""
-        self._scores.advance(now)
-        return list(self._found.drift.states(now))
+        return Look(now, changed, any(state.alarm for state in states))
 
     def _changes(self, record: AlarmRecord) -> bool:
         """Whether it opens or closes: one that goes on in another period is written again."""
@@ -277,7 +249,6 @@ class Installation:
         found = aggregators(chosen)
         self._settle_s = seconds(chosen.drift.settle)
         self._every_s = every(self._settle_s)
-        self._rarely_s = 0.0
         self._found, self._scores = found, scores(found)
         self.exporter = Exporter(found, self._scores)
         self._held, self._by_day = deque[Pick](), Counter[int]()
@@ -293,18 +264,13 @@ class Installation:
             judged_per_week=judged_per_week,
         )
 
-    def look_every(self, rarely_s: float) -> None:
-        """Look at no more than each of these seconds from now on; 0: as an exporter does."""
-        self._rarely_s = rarely_s
-
     def play(self, pick: Pick) -> Iterator[Look]:
         """The looks before a pick's record is there; then it is taken in."""
         yield from self.until(pick.at + JUDGED_S)
         self._scores.add(pick)
         self._held.append(pick)
         self._by_day[int(pick.at) // DAY * DAY] += 1
-        every_s = max(self._every_s, self._rarely_s)
-        due = math.ceil((pick.at + self._settle_s) / every_s) * every_s
+        due = math.ceil((pick.at + self._settle_s) / self._every_s) * self._every_s
         if not self._due or due > self._due[-1]:
             self._due.append(due)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-import math
 import multiprocessing
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Final, NamedTuple
 
 from monitor.config import Settings, seconds
-from tests.benchmarks.promising.installation import Installation, Look, Pick, day_record, picks
-from tests.benchmarks.promising.worlds import DAY, HOUR, RATES, WEEK, Cell, Traffic, Worse
+from tests.benchmarks.promising.installation import Installation, Look, Pick, picks
+from tests.benchmarks.promising.worlds import DAY, HOUR, WEEK, Cell, Traffic, Worse
 
 #: So many days are waited for a baseline; after a change for an alarm, or until so many are judged.
 LEARN_DAYS: Final = 35
@@ -23,12 +22,6 @@ _WAITS: Final = 7
 #: Picks of a day are numbered from a multiple of this on.
 _MOST_A_DAY: Final = 10_000_000
 _FORKED: Final = multiprocessing.get_context("fork")
-#: Where openings are not counted a quiet exporter looks so rarely: nothing depends on it.
-_QUIET_LOOK_S: Final = 60.0
-#: From so many judged a day on, days between learning and the period before a change are not
-#: played: evidence is of the present day and the one before, and of others there are their sums.
-_MANY_A_DAY: Final = 14_400
-_LEARNED_BY_S: Final = DAY + HOUR
 
 
 class Delay(NamedTuple):
@@ -49,11 +42,6 @@ class Change(NamedTuple):
     judged_per_week: float | None = None
 
     @property
-    def relative_threshold(self) -> float:
-        """A beside that of other changes whose slots are counted, or told, as here."""
-        return (self.judged_per_week or 1.0) / self.per_week
-
-    @property
     def name(self) -> str:
         """As lines of results have it."""
         of = "" if self.judged_per_week is None else f" of {self.judged_per_week:g}"
@@ -63,8 +51,8 @@ class Change(NamedTuple):
 class Plan(NamedTuple):
     """What is played: weeks of counting, then each of the changes.
 
-    With ``share`` one metric is played that becomes worse alone, and so many are watched: they
-    share its promise. Openings are not counted then.
+    With ``share`` so many metrics are watched, of which those that are played become worse: the
+    others only share the promise.
     """
 
     weeks: float
@@ -119,16 +107,12 @@ class _Played:
         self._plan = plan
         self._traffic = Traffic(cell, seed, number)
         self._installation = Installation(chosen, self._traffic.start)
+        if plan.share is not None:
+            self._promise(Change(1.0))
         self._settle_s = seconds(chosen.drift.settle)
         self._found = Found(plan.name, cell.name, seed, number)
         self._now = self._played_to = float(self._traffic.start)
         self._alarm_s, self._is_open = 0.0, False
-        self._left_out = self._now, self._now
-        if plan.share is not None:
-            self._installation.look_every(_QUIET_LOOK_S)
-            if RATES[cell.rate] >= _MANY_A_DAY:
-                period_before = (int(plan.weeks * WEEK // DAY) - 1) * DAY
-                self._left_out = self._now + _LEARNED_BY_S, self._now + period_before
 
     def through(self) -> Found:
         """Wait for a baseline, count for weeks, then change."""
@@ -143,10 +127,10 @@ class _Played:
         self._found.weeks = (self._now - began) / WEEK
         self._found.in_alarm = self._alarm_s / (self._now - began)
         counted = self._found.openings, self._found.judged
-        if self._waited_for_quiet(began):
-            for changes in _alike(self._plan.changes):
-                if self._traffic.can_be(changes[0].times):
-                    self._found.delays |= self._delays(changes)
+        for change in self._plan.changes if self._waited_for_quiet(began) else ():
+            delay = self._delay(change) if self._traffic.can_be(change.times) else None
+            if delay is not None:
+                self._found.delays[change.name] = delay
         self._found.openings, self._found.judged = counted
         return self._found
 
@@ -178,15 +162,10 @@ class _Played:
     def _picks(self, worse: Worse | None = None) -> Iterator[Pick]:
         """Those that have not been played, for ever."""
         after, day = self._played_to, int((self._played_to - self._traffic.start) // DAY)
-        begin, end = self._left_out
         while True:
-            midnight = self._traffic.start + day * DAY
-            if begin <= midnight + DAY <= end:
-                self._installation.exporter.hold(day_record(self._traffic.day(day), midnight))
-            if not begin <= midnight < end:
-                for pick in picks(self._traffic.day(day, worse), day * _MOST_A_DAY):
-                    if pick.at > after and not begin <= pick.at < end:
-                        yield pick
+            for pick in picks(self._traffic.day(day, worse), day * _MOST_A_DAY):
+                if pick.at > after:
+                    yield pick
             day += 1
 
     def _waited_for_quiet(self, began: float) -> bool:
@@ -198,86 +177,40 @@ class _Played:
                 return True
         return False
 
-    def _delays(self, changes: Sequence[Change]) -> dict[str, Delay]:
+    def _promise(self, change: Change) -> None:
+        shared = change.per_week / (self._plan.share or 1)
+        self._installation.promise(shared, change.judged_per_week)
+
+    def _delay(self, change: Change) -> Delay | None:
         """In a process that goes on from here, so that all changes begin with the same state.
 
-        Without those whose alarm would be open already at their promise.
+        None where an alarm would be open already at the change's promise.
         """
         ours, theirs = _FORKED.Pipe(duplex=False)
-        process = _FORKED.Process(target=self._send_delays, args=(changes, theirs))
+        process = _FORKED.Process(target=self._send_delay, args=(change, theirs))
         process.start()
         theirs.close()
         try:
-            found: dict[str, Delay] = ours.recv()
+            found: Delay | None = ours.recv()
         finally:
             process.join()
         return found
 
-    def _send_delays(self, changes: Sequence[Change], to: Connection) -> None:
-        to.send(self._delays_from_now(changes))
+    def _send_delay(self, change: Change, to: Connection) -> None:
+        to.send(self._delay_from_now(change))
         to.close()
 
-    def _delays_from_now(self, changes: Sequence[Change]) -> dict[str, Delay]:
-        """Played once for all promises with the same evidence: until an alarm it does not differ.
-
-        An alarm before takes evidence away, by the promise: those are played by themselves.
-        """
-        evidence = {change: self._evidence_at(change) for change in changes}
-        quiet = [change for change in changes if evidence[change] is not None]
-        found: dict[str, Delay] = {}
-        if quiet:
-            strictest = max(quiet, key=lambda change: change.relative_threshold)
-            for change in quiet:
-                if evidence[change] != evidence[strictest]:
-                    found |= self._delays([change])
-            together = [c for c in quiet if evidence[c] == evidence[strictest]]
-            found |= self._until_alarms(together, strictest)
-        return found
-
-    def _evidence_at(self, change: Change) -> tuple[float | None, ...] | None:
-        """That of all detectors now, at another promise; None where an alarm is open then."""
+    def _delay_from_now(self, change: Change) -> Delay | None:
+        since, times = self._now, list[float]()
         self._promise(change)
-        states = self._installation.exporter.states(self._now)
-        return None if any(one.alarm for one in states) else tuple(one.evidence for one in states)
-
-    def _promise(self, change: Change) -> None:
-        self._installation.promise(
-            change.per_week / (self._plan.share or 1), change.judged_per_week
-        )
-
-    def _until_alarms(self, changes: Sequence[Change], strictest: Change) -> dict[str, Delay]:
-        """From now on it is worse."""
-        since, times, found = self._now, list[float](), dict[str, Delay]()
-        self._promise(strictest)
-        self._installation.look_every(0.0)
-        for pick in self._picks(Worse(since, strictest.times)):
+        if self._installation.exporter.look(since).in_alarm:
+            return None
+        for pick in self._picks(Worse(since, change.times)):
             for look in self._installation.play(pick):
-                judged = bisect_right(times, look.now - self._settle_s)
-                seen = Delay(judged, (look.now - since) / HOUR)
-                for change in changes:
-                    if change.name not in found and _is_seen(look, change, strictest):
-                        found[change.name] = seen
+                if any(record.state == "open" for record in look.records):
+                    judged = bisect_right(times, look.now - self._settle_s)
+                    return Delay(judged, (look.now - since) / HOUR)
             times.append(pick.at)
-            if len(found) == len(changes):
-                break
             if len(times) >= PATIENCE_JUDGED or pick.at > since + PATIENCE_DAYS * DAY:
                 break
-        return {change.name: found.get(change.name, Delay(None, None)) for change in changes}
-
-
-def _is_seen(look: Look, change: Change, played: Change) -> bool:
-    """Whether the evidence of a metric is enough for the promise of a change, or was."""
-    if change == played:
-        return any(record.state == "open" for record in look.records)
-    more = math.log10(change.relative_threshold / played.relative_threshold)
-    return any(
-        one.evidence is not None and one.evidence >= one.threshold + more for one in look.states
-    )
-
-
-def _alike(changes: Sequence[Change]) -> list[list[Change]]:
-    """Changes of the same size whose thresholds are always in the same proportion."""
-    found: dict[tuple[float, bool], list[Change]] = {}
-    for change in changes:
-        found.setdefault((change.times, change.judged_per_week is None), []).append(change)
-    return [*found.values()]
+        return Delay(None, None)
