@@ -26,7 +26,7 @@ _LEARNED: Final = 300_000
 #: Slots that are drawn for one monitor and one quality; they are taken at random from then on.
 _DRAWN: Final = 250
 #: Nobody waits for longer, in judged interactions.
-_MOST_WAITED: Final = 20_000
+MOST_WAITED: Final = 20_000
 #: A change that is seen so late that all monitors together take longer than this is looked at on
 #: fewer of them, as many as these at least. That is seconds.
 _MOST_STEPS: Final = 1_000_000
@@ -53,15 +53,17 @@ NEVER: Final = Delay(None, None)
 class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
-    ``members`` is the number of interactions that one judgement stands for, ``counted`` how many
-    judgements count as evidence at the most. A ``provisional`` baseline tolerates more.
+    ``members`` is the number of interactions that one judgement stands for. ``in_period`` are
+    judged in a period, so that evidence of one to two times as many counts. ``patience`` is how
+    many are waited for. A ``provisional`` baseline tolerates more.
     """
 
     threshold: float
     learn_slots: int = 1_000
     members: int = 1
     tolerance: Tolerance = NOTHING
-    counted: int = _MOST_WAITED
+    in_period: int = 2 * MOST_WAITED
+    patience: int = MOST_WAITED
     provisional: bool = False
 
 
@@ -76,8 +78,7 @@ class Simulation:
     def delays(self, factors: Sequence[float]) -> list[Delay]:
         """How many judged from a change by each factor to the alarm.
 
-        Not in time is more than 20,000, or more than count as evidence. Monitors that alarm before
-        are left out; where that is nearly all, nothing is ever seen.
+        Monitors that alarm before are left out; where that is all, nothing is ever seen.
         """
         is_directed = self._normal.correlation > 0 and self._members > 1
         monitors = _DIRECTED_MONITORS if is_directed else _MONITORS
@@ -98,7 +99,7 @@ class Simulation:
             slots = self._slots(known, pool, random)
             judged = self._until_alarm(evidence, slots, random)
             lengths.append(math.inf if judged is None else judged)
-            steps += min(lengths[-1], self._most)
+            steps += min(lengths[-1], self._watch.patience)
             if steps > _MOST_STEPS and len(lengths) >= _LEAST_MONITORS:
                 break
         return Delay(_quantile(lengths, _HALF), _quantile(lengths, _NINE_OF_TEN))
@@ -146,15 +147,25 @@ class Simulation:
     def _until_alarm(
         self, evidence: DriftEvidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
-        for judged in range(1, self._most + 1):
-            evidence = after(evidence, random.choice(slots), self._watch.threshold)
+        """A period ends at random after the change: what is older than the one before is gone."""
+        threshold, in_period = self._watch.threshold, self._watch.in_period
+        left, of_period = random.randint(1, in_period), list[Deviation]()
+        for judged in range(1, self._watch.patience + 1):
+            of_period.append(random.choice(slots))
+            evidence = after(evidence, of_period[-1], threshold)
             if evidence.is_open:
                 return judged
+            if judged == left:
+                evidence = self._of(of_period)
+                left, of_period = left + in_period, []
         return None
 
-    @property
-    def _most(self) -> int:
-        return min(_MOST_WAITED, self._watch.counted)
+    def _of(self, slots: Sequence[Deviation]) -> DriftEvidence:
+        """That of these slots alone."""
+        evidence = NO_EVIDENCE
+        for slot in slots:
+            evidence = after(evidence, slot, self._watch.threshold)
+        return evidence
 
 
 def _quantile(lengths: Sequence[float], share: float) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from monitor.app.scores import most_series
 from monitor.config import JudgeSettings, Settings, seconds
-from monitor.plan.delay import NEVER, Simulation, WatchSettings
+from monitor.plan.delay import MOST_WAITED, NEVER, Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
@@ -30,6 +30,8 @@ TYPICAL: Final = {
 #: Of three equally frequent segments against the mean of all.
 _SEGMENTS: Final = (3 / 7, 6 / 7, 12 / 7)
 _SPREAD_LEAST, _SPREAD_MOST = 0.05, 1.5
+#: Nobody waits for longer.
+_MOST_DAYS: Final = 28
 FACTORS: Final = (1.2, 1.5, 2.0, 3.0)
 
 
@@ -148,7 +150,8 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
         begins.learned_from,
         max(1, round(1 / probability)),
         Tolerance(*drift.tolerated),
-        max(1, round(2 * begins.period_s / DAY_S * found.per_day)),
+        max(1, round(begins.period_s / DAY_S * found.per_day)),
+        max(1, min(MOST_WAITED, round(_MOST_DAYS * found.per_day))),
         begins.stays_provisional,
     )
 

@@ -14,6 +14,7 @@ from monitor.config import Settings
 from monitor.exporter.alarms.publisher import every
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.alarm import AlarmRecord
+from tests.benchmarks.promising.arrays import told
 from tests.benchmarks.promising.installation import (
     JUDGED_S,
     Exporter,
@@ -27,6 +28,7 @@ from tests.benchmarks.promising.installation import (
 )
 from tests.benchmarks.promising.laws import LAWS, together
 from tests.benchmarks.promising.results import Results, row
+from tests.benchmarks.promising.table import SHARE, USUAL, WEEKS, one_watched
 from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import (
     DAY,
@@ -221,17 +223,20 @@ def test_another_promise_is_another_threshold() -> None:
     assert often < rarely
 
 
-def test_promises_are_played_together_as_they_are_apart() -> None:
-    """One run after a change tells of all promises what a run of each does."""
-    changes = tuple(
-        Change(2.0, promised, judged) for judged in (None, 4_000.0) for promised in (7.0, 1.0, 0.1)
-    )
-    seen = played(RARE, SEED, 1, FEW, Plan(0.5, changes, share=5)).delays
-    assert len(seen) == len(changes)
-    assert len({delay.judged for delay in seen.values()}) > 3
-    for change in changes:
-        alone = played(RARE, SEED, 1, FEW, Plan(0.5, (change,), share=5)).delays
-        assert alone[change.name] == seen[change.name]
+#: Small and large changes of the table for users, at promises that are kept and that are not.
+CHANGES = (Change(1.2, 7.0), Change(1.5), Change(2.0, 0.1), Change(3.0, 1.0, 2_000.0))
+
+
+@pytest.mark.parametrize(
+    ("rate", "number", "least"), [("20/day", 2, 1.2), ("100/day", 1, 1.2), ("50/h", 1, 2.0)]
+)
+def test_arrays_tell_what_is_played(rate: str, number: int, least: float) -> None:
+    """The table for users is of arrays: to the second they say when an exporter alarms."""
+    cell, changes = Cell(rate, *USUAL), tuple(one for one in CHANGES if one.times >= least)
+    by_arrays, by_exporter = (way(cell, 1, number, one_watched(), TABLE) for way in (told, played))
+    assert by_exporter.delays
+    assert by_arrays.delays == by_exporter.delays
+    assert by_arrays.learned_h == by_exporter.learned_h
 
 
 def test_a_table_is_of_one_metric_that_shares_a_promise() -> None:

@@ -59,7 +59,7 @@ def test_a_directed_pick_is_worth_two() -> None:
 
 def test_what_is_no_change_is_hardly_ever_seen() -> None:
     """Nobody waits for ever: there is no delay then."""
-    watch = WatchSettings(1e9, learn_slots=0, counted=1_000)
+    watch = WatchSettings(1e9, learn_slots=0, patience=1_000)
     assert Simulation(Quality((0.08,)), watch).delays([1.0]) == [NEVER]
 
 
@@ -69,6 +69,15 @@ def test_a_change_is_seen_when_it_is_whatever_others_are_asked_for() -> None:
     (alone,), (_, beside) = simulation.delays([2.0]), simulation.delays([3.0, 2.0])
     assert alone == beside
     assert _known(alone.median) < _known(alone.most)
+
+
+def test_evidence_of_more_than_two_periods_is_forgotten() -> None:
+    """So a small change is seen later the shorter they are, and is seen in the end."""
+    long, short = (
+        Simulation(Quality((0.08,)), WatchSettings(A, 0, in_period=n)).delays([1.5])[0]
+        for n in (10_000, 100)
+    )
+    assert _known(short.median) > 1.5 * _known(long.median)
 
 
 def test_a_provisional_baseline_sees_a_change_later() -> None:

@@ -1,0 +1,45 @@
+"""``rag-monitor plan`` beside the table for users, which was played: docs/statistics.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from monitor.config import load
+from monitor.plan.plan import FACTORS, Assumed, Takes, bought, simulation
+from monitor.plan.quantities import USUAL_MEAN, per_minute
+
+PAGE = Path(__file__).parents[3] / "docs/statistics.md"
+#: The column of what is shipped, after the rate and the change.
+ONE_A_WEEK = 3
+#: Of the median, beside two standard errors of the table's.
+TOLERATED = 0.2
+
+
+def shown(rate: str) -> dict[float, tuple[float, float]]:
+    """By change: the median of the judged, and its standard error, as the page has them."""
+    found = {}
+    for line in PAGE.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == rate and cells[1].startswith("×"):
+            judged = re.search(r"\), ([\d,]+) ± ([\d,]+) ", cells[ONE_A_WEEK])
+            if judged is not None:
+                median, error = (float(each.replace(",", "")) for each in judged.groups())
+                found[float(cells[1][1:])] = median, error
+    return found
+
+
+@pytest.mark.parametrize("rate", ["100/day", "50/h", "1/s"])
+def test_a_plan_agrees_with_the_table(rate: str) -> None:
+    """Medians of ×1.5, ×2 and ×3 with the settings that are shipped: within a fifth."""
+    table, chosen = shown(rate), load({})
+    assumed = Assumed(per_minute("--traffic", rate), USUAL_MEAN, 0.0)
+    judged = bought(chosen, assumed, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
+    factors = [factor for factor in FACTORS if factor in table and factor > 1.2]
+    assert factors[-2:] == [2.0, 3.0]
+    delays = simulation(chosen, assumed, judged).delays(factors)
+    for factor, delay in zip(factors, delays, strict=True):
+        median, error = table[factor]
+        assert delay.median == pytest.approx(median, abs=TOLERATED * median + 2 * error), factor
