@@ -233,7 +233,8 @@ CHANGES = (Change(1.2, 7.0), Change(1.5), Change(2.0, 0.1), Change(3.0, 1.0, 2_0
 def test_arrays_tell_what_is_played(rate: str, number: int, least: float) -> None:
     """The table for users is of arrays: to the second they say when an exporter alarms."""
     cell, changes = Cell(rate, *USUAL), tuple(one for one in CHANGES if one.times >= least)
-    by_arrays, by_exporter = (way(cell, 1, number, one_watched(), TABLE) for way in (told, played))
+    plan = Plan(WEEKS, changes, SHARE)
+    by_arrays, by_exporter = (way(cell, 1, number, one_watched(), plan) for way in (told, played))
     assert by_exporter.delays
     assert by_arrays.delays == by_exporter.delays
     assert by_arrays.learned_h == by_exporter.learned_h

