@@ -242,6 +242,19 @@ async def test_a_page_is_not_silenced_from_another_deployment(
 
 
 @pytest.mark.timeout(90)
+async def test_the_pages_of_audits_hide_nothing(alertmanager: ToldAlertmanager) -> None:
+    """They are down, and nothing is scored: the one has nothing to do with the other."""
+    down = {"cause": "unreachable", "namespace": "one"}
+    alertmanager.tell(
+        alert("RagMonitorDown", "page", job="monitoring/rag-monitor-audit", **down),
+        alert("RagMonitorBlind", "page", namespace="one"),
+    )
+    (page,) = [each.json for each in await posts(alertmanager, "/pagerduty", 1)]
+    assert page["payload"]["custom_details"]["num_firing"] == "2"
+    assert alertmanager.inhibited() == set()
+
+
+@pytest.mark.timeout(90)
 async def test_tickets_and_the_watchdog_go_their_own_ways(alertmanager: ToldAlertmanager) -> None:
     """A ticket opens with its token and wakes nobody; the watchdog is heard again and again."""
     alertmanager.tell(

@@ -31,7 +31,7 @@ ALERTS: Final = [
 RANKS: Final = ("none", "info", "ticket", "page")
 #: Labels that an alert gets from the series, not from its rule, and that a matcher looks at.
 FROM_SERIES: Final = {"role": "score", "state": "circuit_open", "metric": "answered"}
-MATCHER: Final = re.compile(r'(?P<label>\w+)(?P<sign>=~|=)"(?P<value>.*)"')
+MATCHER: Final = re.compile(r'(?P<label>\w+)(?P<sign>!~|=~|=)"(?P<value>.*)"')
 
 
 def tool(*arguments: str) -> str:
@@ -54,8 +54,8 @@ def matches(matchers: list[str], found: dict[str, str]) -> bool:
     parsed = [MATCHER.fullmatch(each) for each in matchers]
     assert None not in parsed, matchers
     return all(
-        re.fullmatch(each["value"], found.get(each["label"], ""))
-        if each["sign"] == "=~"
+        (re.fullmatch(each["value"], found.get(each["label"], "")) is None) == (sign == "!~")
+        if (sign := each["sign"]) != "="
         else each["value"] == found.get(each["label"], "")
         for each in parsed
         if each is not None
