@@ -145,10 +145,14 @@ def _fed(plan: AlertPlan) -> str:
 
 
 def _just_ended(plan: AlertPlan) -> str:
-    """Alarms whose end is new, by Prometheus' clock alone: the exporter's may be another."""
+    """Alarms whose end is new, by Prometheus' clock alone: the exporter's may be another.
+
+    None where a page is to end at once.
+    """
     ended = recorded("rag_drift_ended_timestamp_seconds")
     told_s = min(_TOLD_S, length_s(plan.alerts.keep_firing["RagQualityDrift"]))
-    return f"({ended} unless {ended} == {ended} offset {duration(told_s)})"
+    before = f"{ended} == {ended} offset {duration(told_s)}" if told_s else ended
+    return f"({ended} unless {before})"
 
 
 def _stale(plan: AlertPlan) -> Alert:

@@ -62,7 +62,11 @@ def test_the_committed_files_are_those_of_the_default_settings() -> None:
     assert found == rendered(Settings())
 
 
-@pytest.mark.parametrize("flags", [{}, SMALL])
+#: Nothing goes on after its end.
+AT_ONCE = {"alerts.keep_firing": json.dumps(dict.fromkeys(KEEP_FIRING, "0s"))}
+
+
+@pytest.mark.parametrize("flags", [{}, SMALL, AT_ONCE])
 def test_promtool_approves(flags: dict[str, str], tmp_path: Path) -> None:
     """Of the rules of the defaults and of others, with all its lints."""
     for name, text in rendered(load({}, flags=flags)).items():
