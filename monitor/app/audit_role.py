@@ -37,12 +37,11 @@ from monitor.control.publisher import Outbox
 from monitor.control.state import ControlState
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.alarm_page import (
-    CALM,
     UNREAD,
-    UNWATCHED,
     alarm_fragment,
     alarm_list,
     alarm_status,
+    calm_said,
 )
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
@@ -205,8 +204,7 @@ class AuditRole:
         empty = "No scores yet: nothing was scored within the horizon."
         if not live.is_ready:
             empty = f"The numbers are still being read. {waiting}".rstrip()
-        is_watched = any(one.row.normal is not None for one in rows)
-        calm = (CALM if is_watched else UNWATCHED) if live.is_ready else UNREAD
+        calm = calm_said(one.row for one in rows) if live.is_ready else UNREAD
         table = live_table(rows, self._alarms.by_key.values(), "/interactions")
         return LiveBoard(
             table if rows else "",

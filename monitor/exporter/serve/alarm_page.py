@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from markupsafe import Markup
 
 from monitor.exporter.messages.explained import explained
+from monitor.exporter.serve.score_tables import ScoreRow
 from monitor.exporter.serve.templates import PAGES
 from monitor.records.alarm import AlarmRecord
 from monitor.records.durations import in_words
@@ -26,7 +27,16 @@ CALM: Final = "Nothing is worse than normal."
 UNWATCHED: Final = (
     "Nothing is watched yet: there is no baseline, so nothing can be said to be worse."
 )
+BEYOND: Final = "No alarm is open, but a number lies beyond what is normal: see below."
 UNREAD: Final = "Whether anything is worse than normal is not known yet."
+
+
+def calm_said(rows: Iterable[ScoreRow]) -> str:
+    """What it means for these numbers that no alarm is open."""
+    watched = [row for row in rows if row.normal is not None]
+    if not watched:
+        return UNWATCHED
+    return BEYOND if any(row.is_beyond for row in watched) else CALM
 
 
 def alarm_fragment(record: AlarmRecord, now: datetime, answers: str = "") -> Markup:

@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from monitor.exporter.serve.alarm_page import CALM, UNWATCHED, alarm_status
+from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_said
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
@@ -137,8 +137,9 @@ def _told(front: Front) -> list[AlarmRecord]:
 
 def _calm(scores: Sequence[ScoreTable] | None) -> str:
     """What it means that no alarm is open."""
-    is_watched = any(row.normal is not None for table in scores or () for row in table.rows)
-    return CALM if is_watched or scores is None else UNWATCHED
+    if scores is None:
+        return CALM
+    return calm_said(row for table in scores for row in table.rows)
 
 
 def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:

@@ -71,7 +71,14 @@ def live_rows(
         for table in score_tables(aggregator, learning, now)
         for row in _shown(table)
     ]
-    found.sort(key=lambda one: (not one.row.is_worse, -(one.evidence or 0.0), one.application))
+    found.sort(
+        key=lambda one: (
+            not one.row.is_worse,
+            not one.row.is_beyond,
+            -(one.evidence or 0.0),
+            one.application,
+        )
+    )
     shown = [one._replace(course=_course(aggregator, one, now)) for one in found[:MOST_LIVE_ROWS]]
     return shown + found[MOST_LIVE_ROWS:]
 
@@ -208,9 +215,7 @@ def _state(one: LiveRow) -> str:
         return "learning {:,} of {:,}".format(*one.learning)
     if row.normal is None:
         return "not watched"
-    better = CATALOGUE[row.metric].higher_is_better
-    is_beyond = row.upper < row.normal if better else row.lower > row.normal
-    return "beyond normal, no alarm" if is_beyond else "as normal"
+    return "beyond normal, no alarm" if row.is_beyond else "as normal"
 
 
 def percent(value: float) -> str:

@@ -32,6 +32,17 @@ class ScoreRow(NamedTuple):
     is_watched: bool
     is_worse: bool
 
+    @property
+    def is_beyond(self) -> bool:
+        """Whether all of its interval is worse than normal.
+
+        Without an alarm there is no evidence enough yet, or one has just ended.
+        """
+        if self.normal is None:
+            return False
+        better = CATALOGUE[self.metric].higher_is_better
+        return self.upper < self.normal if better else self.lower > self.normal
+
 
 class ScoreTable(NamedTuple):
     """An application and judge over one window.
