@@ -433,7 +433,8 @@ def _elsewhere(settings: Settings) -> list[str]:
     return [
         *lines,
         "files of audit export and of evaluate, and copies of the database: wherever they are",
-        "segments: a value of an attribute in export.segment stands on gauges, as label",
+        "segments: a value of an attribute in export.segment stands on gauges and in alarms, as a "
+        "name",
     ]
 
 

@@ -82,7 +82,9 @@ def _report(
     ends = datetime.fromtimestamp(now, UTC)
     begin, end = moment_of(since, now), ends if until is None else moment_of(until, now, "--until")
     if begin >= end:
-        _refuse(f"--since {since} is not before --until {until}")
+        _refuse(f"--since {since} is not before {'now' if until is None else f'--until {until}'}")
+    if end > ends:
+        _refuse(f"--until {until} lies in the future: a report is of what has been")
     found = asyncio.run(reading.made(places, begin, end, ends))
     if written == "json":
         body = found.model_dump_json(by_alias=True, indent=1) + "\n"

@@ -109,6 +109,11 @@ async def test_records_may_stand_out_of_order(kafka_broker: KafkaBroker, tmp_pat
     ("arguments", "said"),
     [
         (["--since", "1h", "--until", "2h"], "report: --since 1h is not before --until 2h"),
+        (
+            ["--since", "2999-01-01T00:00:00Z"],
+            "report: --since 2999-01-01T00:00:00Z is not before now",
+        ),
+        (["--until", "2999-01-01T00:00:00Z"], "--until 2999-01-01T00:00:00Z lies in the future"),
         (["--format", "pdf"], "report: --format: found 'pdf', expected html or json"),
         (["--check", "nowhere.json"], "report: nowhere.json cannot be read: FileNotFoundError"),
     ],
