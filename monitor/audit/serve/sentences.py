@@ -16,9 +16,15 @@ from monitor.metrics.offending import (
 )
 from monitor.records import Labels, ScoreRecord
 
+#: Values were added up in another order.
+_ROUNDING: Final = 1e-9
+
 
 class ScoreSentence(NamedTuple):
-    """Of a metric with a value: what was counted, of what; ``value`` is that of the counts."""
+    """Of a metric with a value: what was counted, of what; ``value`` is that of the counts.
+
+    ``on_record`` is the value of the record, where it is another one.
+    """
 
     metric: str
     plain: str
@@ -26,6 +32,7 @@ class ScoreSentence(NamedTuple):
     of: int | None
     value: float
     said: str
+    on_record: float | None = None
 
 
 class _Marks(NamedTuple):
@@ -52,7 +59,9 @@ def sentences(record: ScoreRecord) -> list[ScoreSentence]:
     for name in CATALOGUE:
         value = record.scores.get(name)
         if isinstance(value, float):
-            found.append(_sentence(name, value, marks))
+            said = _sentence(name, value, marks)
+            is_same = abs(said.value - value) <= _ROUNDING
+            found.append(said if is_same else said._replace(on_record=value))
     return found
 
 

@@ -372,6 +372,21 @@ async def test_the_worst_are_there_without_a_reference_too(tmp_path: Path) -> No
     await found.close()
 
 
+async def test_a_number_that_is_not_that_of_its_marks_is_told(tmp_path: Path) -> None:
+    """What stands on the record stands beside what the marks give."""
+    found = Database(f"sqlite:///{tmp_path}/a.db")
+    await found.migrate()
+    record = judged(3)
+    changed = record.model_copy(update={"scores": {**record.scores, "claim_precision": 0.8}})
+    await EvidenceStore(found, "scores").add([placed(changed)], {})
+    async with pages(found, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.log_in(PASSWORD, "ann")
+        _, page = await ann.get("/interactions/3")
+    told = "1 of 2 = 0.50 <strong>on record: 0.8</strong>, which does not follow from the marks"
+    assert (told in page, page.count("on record: ")) == (True, 1)
+    await found.close()
+
+
 async def test_each_box_says_which_verdict_it_is(tmp_path: Path) -> None:
     """By itself: the head of its column may be out of sight, and a reader of forms has only it."""
     found = Database(f"sqlite:///{tmp_path}/a.db")
@@ -419,6 +434,7 @@ async def test_a_page_says_what_is_there_in_words(tmp_path: Path) -> None:
         ):
             assert said in page, said
         assert "in doubt about 1 of them (100.0 %)" in (await ann.get("/judges"))[1]
+        assert "which does not follow from the marks" not in page
         _, page = await ann.get("/audit")
         assert '<span class="quiet">in 15 min</span>' in page
         ticked = 'class="verdict judged-yes"><input type="checkbox" name="response_by_passage-0-0"'

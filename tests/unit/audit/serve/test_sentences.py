@@ -41,6 +41,15 @@ def test_a_sentence_names_what_it_counts() -> None:
     assert (found.plain, found.said) == ("wrong claims from irrelevant passages", "1 of 2 = 0.50")
 
 
+def test_a_value_that_does_not_follow_from_the_marks_is_told() -> None:
+    """Another version may have counted otherwise, or somebody has changed the record."""
+    record = judged(1)
+    changed = record.model_copy(update={"scores": {**record.scores, "claim_precision": 0.8}})
+    told = {each.metric: each.on_record for each in sentences(changed)}
+    assert told.pop("claim_precision") == 0.8
+    assert set(told.values()) == {None}
+
+
 def test_nothing_right_and_nothing_said_is_no_division_by_zero() -> None:
     """F1 is 0 then, and the sentence says why in place of a formula."""
     wrong = MIXED.model_copy(
