@@ -65,8 +65,11 @@ KEEP_FIRING: Final[dict[AlertName, str]] = {
     "RagMonitorRecordsLost": "1h",
 }
 
-#: Labels that rules give their alerts.
-OWN_LABELS: Final = ("alertname", "severity", "cause", "held_by", "role", "seen_by", "state")
+#: Labels that rules give their alerts, or that say what they are about.
+OWN_LABELS: Final = (
+    *("alertname", "severity", "cause", "held_by", "role", "seen_by", "state"),
+    *("metric", "application", "judge", "window", "direction", "incident", "topic", "model"),
+)
 
 
 def _is_duration(text: str) -> str:

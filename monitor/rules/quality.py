@@ -101,6 +101,11 @@ def plain_metric(metric: str = "{{ $labels.metric }}") -> str:
     return asked(recorded("rag_metric_info"), ("metric",), "{{ . | label `plain` }}", metric)
 
 
+def _as_told(plan: AlertPlan, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that an alert has from its series: one that all alerts are given is no label there."""
+    return tuple(key for key in keys if key not in plan.alerts.labels)
+
+
 def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
     """A sentence about the alarm.
 
@@ -113,7 +118,7 @@ def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
 
 def _drift(plan: AlertPlan) -> Alert:
     """Of an alarm that has just ended the message says so: it is the last one."""
-    by = ", ".join(_keys(plan))
+    by = ", ".join(_as_told(plan, _keys(plan)))
     # Of one that was too short to be told, nobody need hear the end.
     told = 'alertname="RagQualityDrift",alertstate="firing",severity="page"'
     # The detector may be gone with the alarm: its metric is watched no more.
@@ -284,8 +289,8 @@ def _breached(
         f"{share} over {{{{ . | label `over` }}}}, no longer worse than {bound}",
         "is not scored any more",
     )
-    since = f"time() - ALERTS_FOR_STATE{{{alert},SELECTOR}}"
-    after = asked(since, keys, " after {{ . | value | humanizeDuration }}")
+    since, told_by = f"time() - ALERTS_FOR_STATE{{{alert},SELECTOR}}", _as_told(plan, keys)
+    after = asked(since, told_by, " after {{ . | value | humanizeDuration }}")
     worse = "{{ $value | humanizePercentage }} over {{ $labels.window }}, the objective is"
     begins = (
         f"95 % interval {lower} to {upper}: even the better end is worse than the objective, and "
@@ -297,7 +302,7 @@ def _breached(
         severity,
         QUALITY,
         expr=f"{_BROKEN}{here}\nor\n(max_over_time({_BROKEN}{here}{lately})\n"
-        f"  and on ({', '.join(keys)}) {told})",
+        f"  and on ({', '.join(told_by)}) {told})",
         labels=labels,
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} "
         + asked(is_over, keys, f"{now}{after}", f"{worse} {bound}"),

@@ -14,6 +14,7 @@ import yaml
 from monitor.config import Settings, load
 from monitor.config.alerting import KEEP_FIRING, PENDING, AlertName
 from monitor.config.judging import LONGEST_BLOCK_WAIT_S
+from monitor.errors import ConfigurationError
 from monitor.rules.model import Alert, Recording
 from monitor.rules.render import groups, rendered
 from monitor.sampling.blocks import LONGEST_WAIT_S
@@ -60,6 +61,13 @@ def test_the_committed_files_are_those_of_the_default_settings() -> None:
     """``rag-monitor rules render --out deploy/prometheus/rules`` makes them so."""
     found = {path.name: path.read_text(encoding="utf-8") for path in COMMITTED.iterdir()}
     assert found == rendered(Settings())
+
+
+@pytest.mark.parametrize("label", ["application", "metric", "severity"])
+def test_what_an_alert_is_about_cannot_be_set(label: str) -> None:
+    """All applications would be one, in groups and in inhibitions."""
+    with pytest.raises(ConfigurationError, match=rf"alerts\.labels\.{label}: found '{label}'"):
+        load({}, flags={"alerts.labels": json.dumps({label: "x"})})
 
 
 #: Nothing goes on after its end.

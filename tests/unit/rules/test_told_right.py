@@ -96,6 +96,18 @@ def test_the_message_of_the_end_says_where_it_is_now(stage: Stage) -> None:
     stage.tells(story, (150, [drift()]), (162, [drift(BACK)]), (166, [drift(BACK)]), (169, []))
 
 
+def test_a_label_that_all_alerts_are_given_hides_no_end(tmp_path: Path) -> None:
+    """``alerts.labels`` may say the cluster, where no series does."""
+    story = told(drifting(), BACK, "_x160 1x5 stale")
+    ended = f"_x160 {160 * 60}x5 stale"
+    story = with_series(story, ended, "rag_drift_ended_timestamp_seconds")
+    stage = Stage(tmp_path, alerts__labels='{"cluster": "eu"}')
+    for at, found in stage.said(story, 150, 162, 166).items():
+        drifts = [one for one in found if one["alertname"] == "RagQualityDrift"]
+        assert said(drifts, "summary") == {LINE if at == 150 else BACK}
+        assert said(drifts, "cluster") == {"eu"}
+
+
 @pytest.mark.parametrize("detector", ["0", "stale"], ids=["reset", "switched-off"])
 def test_an_end_that_is_no_recovery_says_so(stage: Stage, detector: str) -> None:
     """Somebody has reset the baseline, or the metric is not watched any more: not *worse*."""
