@@ -21,6 +21,9 @@ of computing, so give it ``--out`` (what is in that file is not played again) an
 only some rows. An installation takes one to three seconds up to 50/h, half a minute at 10/min, and
 two to three minutes at 1/s.
 
+``--print-table`` is the table of docs/statistics.md: one metric becomes worse while as many are
+watched as are shipped. It goes by arrays (``promising/arrays.py``), an installation in a second.
+
     python -m tests.benchmarks.promise [--full] [--out FILE] [--part 1/2] [--only 50/h 0.08]
     python -m tests.benchmarks.promise --print-table [--out FILE] [--installations 20]
 """
