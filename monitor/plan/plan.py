@@ -188,9 +188,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
         "first evidence": begins.in_words(),
-        "delay": f"of one metric that becomes worse, of {plan['watched']} watched: the median. "
-        f"Evidence counts after another {plan['settle_s']} s",
-        **{f"  ×{factor}": _delay(plan, factor) for factor in plan["delay_judged"]},
+        **_delays(plan),
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
@@ -210,6 +208,17 @@ def _number(value: float) -> str:
     ('12,000', '31.17', '0.00519')
     """
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
+
+
+def _delays(plan: dict[str, Any]) -> dict[str, str]:
+    """How soon which change is seen, a row each."""
+    if not plan["watched"]:
+        return {"delay": "no metric is watched: drift.metrics"}
+    return {
+        "delay": f"of one metric that becomes worse, of {plan['watched']} watched: the median. "
+        f"Evidence counts after another {plan['settle_s']} s",
+        **{f"  ×{factor}": _delay(plan, factor) for factor in plan["delay_judged"]},
+    }
 
 
 def _delay(plan: dict[str, Any], factor: str) -> str:

@@ -185,6 +185,10 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
     )
     assert "after 24 h" in text(plan)[4]
+    assert text({**plan, "watched": 0})[5:7] == [
+        "delay           no metric is watched: drift.metrics",
+        "series          at most 4,662",
+    ]
     heading, *delays = text(plan)[5:9]
     assert "of one metric that becomes worse, of 5 watched: the median" in heading
     assert [one.split(maxsplit=1) for one in delays] == [
