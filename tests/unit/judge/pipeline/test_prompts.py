@@ -36,9 +36,11 @@ PUBLISHED = {
     "judge_relevance.v1.md": "4399ed19f206efd39d8b545cb8639481",
     "verify_claims_one.v3.md": "82c1e079ef832a028648fa352b64aa88",
     "verify_claims_several.v3.md": "5d12717578146a2c59eaed02e997ef42",
+    "verify_claims_one.v4.md": "c794bd2d06526174d1715025e2bacaa7",
     "verify_claims_one_reference.v3.md": "603b939dfd47f0d2969fcf41b5f5f905",
     "verify_claims_several_reference.v3.md": "6d906cd784db027212014ff50edca7a5",
     "verify_claims_one_answer.v1.md": "7388f7b95edd0d27dc88b17e2ea09fb5",
+    "verify_claims_one_answer.v2.md": "80f20e48c6a08240bd40329140a5a772",
     "verify_claims_one_reference_answer.v1.md": "ca896cb969c2fee13b242479f72f76f7",
     "verify_claims_several_answer.v1.md": "8ae8e2a61d060234a625d627f08aada1",
     "verify_claims_several_reference_answer.v1.md": "b66d9b1b0eac2283f25be6d92cb3078a",
@@ -91,7 +93,7 @@ def test_hash_covers_all_texts_and_their_border() -> None:
 
     hashes = {of("a", "bc"), of("ab", "c"), of("a", "b"), of("", "abc"), of("a", "bc", "d")}
     assert len(hashes) == 5
-    assert load_prompts().hash == "79821e67"
+    assert load_prompts().hash == "5a616d80"
 
 
 def test_extract_example_is_the_real_wire_format() -> None:
@@ -106,11 +108,27 @@ def test_extract_example_is_the_real_wire_format() -> None:
     assert "Acme 有约300名员工。" in claims
 
 
-@pytest.mark.parametrize("shape", FILES["verify_claims"])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_verify_examples_are_made_like_those_of_any_shape(shape: str) -> None:
-    """Each file ends with the example of its shape, byte for byte what is sent; it parses."""
+    """The file ends with the example that is made for its shape."""
+    assert tuple(examples("verify_claims", shape)) == verify_example(*SHAPES[shape])
+
+
+def test_an_example_picked_by_hand_is_balanced_and_does_not_always_end_alike() -> None:
+    """On its passage and on the response y and n are equally frequent, all in all."""
+    assert FILES["verify_claims"].keys() - SHAPES.keys() == {"one", "one_answer"}
+    for shape in ("one", "one_answer"):
+        ((_, reply),) = examples("verify_claims", shape)
+        lines = [said.split() for name, said in json.loads(reply).items() if name[0] == "c"]
+        tokens = [token[1] for line in lines for token in line]
+        assert tokens.count("y") == tokens.count("n")
+        assert {line[-1] for line in lines} == {"Ay", "An"}
+
+
+@pytest.mark.parametrize("shape", FILES["verify_claims"])
+def test_verify_examples_are_the_real_wire_format(shape: str) -> None:
+    """The worked example is byte for byte what is sent, and its reply parses."""
     found = tuple(examples("verify_claims", shape))
-    assert found == verify_example(*SHAPES[shape])
     body = json.loads(found[0].user)
     request = VerifyRequest(body["n"], body["question"], body["documents"], body["claims"])
     assert (request.message(), request.shape) == (found[0].user, shape)
