@@ -10,7 +10,7 @@ from typing import Any, Final
 from monitor.app.inspection import InputRules, LookupAccess
 from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
-from monitor.ingest import dead_letter_headers as headers
+from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.listing import row
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord, gathered
@@ -141,7 +141,7 @@ class _Inputs:
         return self.rules.formats.of(record.topic)
 
     def _placed(self, record: KafkaRecord, committed: dict[Partition, int]) -> PlacedInput:
-        origin, is_redriven = headers.place_of(record)
+        origin, is_redriven = dead_letter_headers.place_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         partition = Partition(record.topic, record.partition)
         found = PlacedInput(
@@ -211,7 +211,7 @@ async def _dead_letters(
         places.add((place[1], int(place[2]), int(place[3])))
     async with scanned(access, access.output) as scan:
         async for record in scan.records(topic):
-            dead_letter = headers.read_dead_letter(record)
+            dead_letter = dead_letter_headers.read_dead_letter(record)
             if dead_letter is None:
                 continue
             is_its = dead_letter.history.origin[:3] in places or record.key == key

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from monitor.config import Settings, seconds
 from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
-from monitor.records import durations as spans
+from monitor.records import durations
 from monitor.stats.period import DAY_S, period_days
 from monitor.stats.threshold import WEEK_S
 
@@ -32,9 +32,9 @@ class FirstEvidence(NamedTuple):
         after 7 d, when a baseline is learned from 140 judged
         P is 28 d: evidence of 28 d to 56 d counts
         >>> print(FirstEvidence(DAY_S, 10_000, DAY_S, 1_600).in_words().split("; ")[0])
-        after 24 h, when a baseline is learned from 10,000 judged (a provisional one after 27 min)
+        after 24 h, when a baseline is learned from 10,000 judged (a provisional one after 26.7 min)
         """
-        least, most = spans.in_words(self.period_s), spans.in_words(2 * self.period_s)
+        least, most = durations.in_words(self.period_s), durations.in_words(2 * self.period_s)
         counts = f"P is {least}: evidence of {least} to {most} counts"
         if self.after_s is None:
             return (
@@ -43,7 +43,7 @@ class FirstEvidence(NamedTuple):
             )
         if not self.after_s:
             return f"at once, against drift.baselines; {counts}"
-        after = f"after {spans.in_words(self.after_s)}, when a"
+        after = f"after {durations.in_words(self.after_s)}, when a"
         of = f"is learned from {self.learned_from:,} judged"
         if self.stays_provisional:
             return (
@@ -52,7 +52,7 @@ class FirstEvidence(NamedTuple):
             )
         soon = ""
         if self.provisional_s is not None:
-            soon = f" (a provisional one after {spans.in_words(self.provisional_s)})"
+            soon = f" (a provisional one after {durations.in_words(self.provisional_s)})"
         return f"{after} baseline {of}{soon}; {counts}"
 
 

@@ -11,7 +11,7 @@ from monitor.plan.delay import MOST_WAITED, NEVER, Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
 from monitor.plan.spend import Judged, judged
 from monitor.plan.world import Quality
-from monitor.records import durations as spans
+from monitor.records import durations
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson
@@ -229,5 +229,5 @@ def _delay(plan: dict[str, Any], factor: str) -> str:
     most, most_s = plan["delay_p90_judged"][factor], plan["delay_p90_s"][factor]
     rest = "one in ten hardly ever"
     if most is not None and most_s is not None:
-        rest = f"nine of ten within {most:,.0f}, {spans.in_words(most_s)}"
-    return f"after {judged_until:,.0f} judged, {spans.in_words(delay_s)}; {rest}"
+        rest = f"nine of ten within {most:,.0f}, {durations.in_words(most_s)}"
+    return f"after {judged_until:,.0f} judged, {durations.in_words(delay_s)}; {rest}"

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from monitor.ingest import dead_letter_headers as headers
+from monitor.ingest import dead_letter_headers
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.sampling.hashing import MultiPrefilter, Sampler, threshold
@@ -99,7 +99,7 @@ def _taken_by_id(
         try:
             # A record without an id is named by where it stood first, as in decoding.
             logged_id = formats.of(record.topic).logged_id
-            name = logged_id(record.value or b"") or str(headers.origin_of(record))
+            name = logged_id(record.value or b"") or str(dead_letter_headers.origin_of(record))
         except ValueError:
             left.append(record)
         else:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from monitor.control.pauses import Pauses
 from monitor.errors import MessageRejected
-from monitor.ingest import dead_letter_headers as headers
+from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.event_time import NEWEST
 from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats
@@ -306,7 +306,7 @@ class Intake:
     def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> Arrived:
         try:
             # After a redrive still where it stood first: without an id it keeps its name.
-            origin, is_redriven = headers.place_of(record)
+            origin, is_redriven = dead_letter_headers.place_of(record)
             source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
             # A producer may set any timestamp: none lies further ahead than a plausible event time.
             newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)

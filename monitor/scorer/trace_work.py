@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from monitor.ingest import dead_letter_headers as headers
+from monitor.ingest import dead_letter_headers
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
@@ -60,7 +60,7 @@ class TraceWorker:
 
         Raises ``MessageRejected`` where they cannot be read.
         """
-        _, is_redriven = headers.place_of(record)
+        _, is_redriven = dead_letter_headers.place_of(record)
         if not is_redriven and self._is_left_out(record, log_format, block):
             return None
         spans = self._intake.spans(record, log_format)
