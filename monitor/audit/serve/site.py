@@ -293,7 +293,10 @@ class AuditSite:
         if person is None:
             return self._login_page(request, "No such password.", then, 401, kept)
         cookie = self._sessions.begin(person)
-        if _LABEL.fullmatch(then):  # a label: it is sent once more, by a form of the new session
+        # A label is sent once more, by a form of the new session. A link has brought none: to save
+        # that would say no to everything.
+        is_label = _LABEL.fullmatch(then) is not None
+        if is_label and kept:
             page = self._html(
                 "resume.html",
                 200,
@@ -306,7 +309,7 @@ class AuditSite:
             )
             self._set(request, page, COOKIE, cookie, SESSION_S)
             return page
-        response = web.HTTPSeeOther(then)
+        response = web.HTTPSeeOther("/audit" if is_label else then)
         self._set(request, response, COOKIE, cookie, SESSION_S)
         raise response
 

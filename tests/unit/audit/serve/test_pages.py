@@ -126,6 +126,16 @@ async def test_an_ended_session_leads_to_the_login(database: Database, tmp_path:
             assert (status, 'href="/login?next=%2F"' in page) == (403, True), page
 
 
+async def test_a_link_to_a_label_offers_none_to_save(database: Database, tmp_path: Path) -> None:
+    """Without ticks it would say no to everything: the login leads to what waits instead."""
+    async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
+        await ann.get("/login")
+        form = {"name": "ann", "password": PASSWORD, "next": "/audit/1"}
+        status, page = await ann.post("/login", "/login", **form)
+        assert (status, "not saved yet" in page) == (200, False)
+        assert "The ticks are the judge" in page
+
+
 async def test_what_was_ticked_outlives_its_session(database: Database, tmp_path: Path) -> None:
     """Also a wrong password in between; after the login it is saved by one click."""
     async with pages(database, tmp_path) as port, SiteVisitor(f"http://127.0.0.1:{port}") as ann:
