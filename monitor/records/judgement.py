@@ -6,7 +6,7 @@ Shapes: C response claims, R reference claims, n passages of one interaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     Field,
@@ -21,8 +21,6 @@ Flags = tuple[bool, ...]
 #: ``None``: nobody said.
 Labels = tuple[bool | None, ...]
 Matrix = tuple[Flags, ...]
-#: Beyond what anything costs, in US dollars, and small enough to be added up.
-MOST_USD: Final = 1e12
 
 
 class JudgeIdentity(Frozen):
@@ -51,7 +49,7 @@ class Usage(Frozen):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = Field(0, exclude_if=lambda tokens: tokens == 0)
-    usd: float = Field(0.0, ge=0.0, le=MOST_USD)
+    usd: float = 0.0
 
     @property
     def tokens(self) -> int:

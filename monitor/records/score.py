@@ -14,7 +14,6 @@ from pydantic import (
 from monitor.records.base import AnyMinor, Frozen, read_record
 from monitor.records.interaction import Kind, Source
 from monitor.records.judgement import (
-    MOST_USD,
     Claims,
     Evidence,
     JudgeIdentity,
@@ -105,7 +104,7 @@ class ScoreRecord(Frozen):
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
-    rechecks_usd: float = Field(0.0, ge=0.0, le=MOST_USD, exclude_if=lambda usd: usd == 0)
+    rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
     timings: dict[str, float] = {}
     truncated: bool = False
     run: RunMark | None = Field(None, exclude_if=lambda mark: mark is None)

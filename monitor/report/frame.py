@@ -16,6 +16,9 @@ from monitor.report.chain import SealedPartition
 
 REPORT_SCHEMA: Final = "rag.report/1"
 
+#: In US dollars: more than anything costs. Who writes to the topic may write anything.
+MOST_USD: Final = 1e12
+
 
 class OutcomeCount(Frozen):
     """How many ended so."""
@@ -43,7 +46,11 @@ class DaySampling(Frozen):
 
 
 class JudgeUse(Frozen):
-    """One version of a judge: what it is made of, since when and until when it has judged."""
+    """One version of a judge: what it is made of, since when and until when it has judged.
+
+    ``usd`` leaves out ``cost_unknown`` records: what they say they cost is less than nothing, no
+    number, or more than anything costs (``MOST_USD``). It stands only where there are some.
+    """
 
     application: str
     judge: str
@@ -55,6 +62,7 @@ class JudgeUse(Frozen):
     records: int
     failed: int
     usd: float
+    cost_unknown: int = Field(0, exclude_if=lambda records: records == 0)
 
 
 class LoggedPartition(Frozen):
@@ -151,6 +159,7 @@ class SpanCounts:
                 records=each.records,
                 failed=each.failed,
                 usd=round(float(each.usd), 6),
+                cost_unknown=each.cost_unknown,
             )
             for (name, label), each in found
         )
@@ -196,14 +205,17 @@ class _JudgeTotals:
     def __init__(self, record: ScoreRecord) -> None:
         self.identity = record.judge
         self.first = self.last = record.judged_at
-        self.records = self.failed = 0
+        self.records = self.failed = self.cost_unknown = 0
         self.usd = Fraction()
 
     def add(self, record: ScoreRecord) -> None:
         self.first, self.last = min(self.first, record.judged_at), max(self.last, record.judged_at)
         self.records += 1
         self.failed += record.outcome.value == "judge_failed"
-        self.usd += Fraction(record.usage.usd) + Fraction(record.rechecks_usd)
+        if all(0.0 <= usd <= MOST_USD for usd in (record.usage.usd, record.rechecks_usd)):
+            self.usd += Fraction(record.usage.usd) + Fraction(record.rechecks_usd)
+        else:
+            self.cost_unknown += 1
 
 
 def reported(record: AlarmRecord, since: datetime, until: datetime) -> ReportedAlarm | None:

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.records.correction import Interval
 from monitor.report.chain import SealedPartition
-from monitor.report.frame import AuditReport
+from monitor.report.frame import AuditReport, JudgeUse
 
 _PAGE: Final = Environment(
     autoescape=True,
@@ -41,7 +41,7 @@ def as_page(report: AuditReport) -> str:
             (
                 *(one.application, one.judge, one.model, one.prompts, one.pipeline),
                 *(_moment(one.first), _moment(one.last), f"{one.records:,}", one.failed),
-                f"{one.usd:.4f}",
+                _money(one),
             )
             for one in report.judges
         ],
@@ -78,6 +78,11 @@ def _corrections(report: AuditReport) -> Iterator[tuple[object, ...]]:
             errors, missing = one.errors, (one.missing or "").replace("_", " ")
             line = missing if errors is None else f"{errors.alpha:.3f} + {errors.beta:.3f}·people"
             yield (record.application, record.judge, metric, one.audits, one.needed, line)
+
+
+def _money(one: JudgeUse) -> str:
+    unknown = f" and {one.cost_unknown:,} records whose cost is no amount of money"
+    return f"{one.usd:.4f}" + (unknown if one.cost_unknown else "")
 
 
 def _gaps(one: SealedPartition) -> str:

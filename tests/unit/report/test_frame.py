@@ -62,6 +62,19 @@ def test_outcomes_and_judges() -> None:
     assert new.first == NOON + timedelta(days=1)
 
 
+@pytest.mark.parametrize("usd", [-1.0, 1e308, float("inf"), float("nan")])
+@pytest.mark.parametrize("rechecks_usd", [0.0, 1e308])
+def test_a_cost_that_is_no_money_is_left_out_and_told(usd: float, rechecks_usd: float) -> None:
+    """A record's cost is whatever its writer says; the record counts for all that it is."""
+    counts = SpanCounts()
+    counts.add(judged(1, usage=Usage(usd=0.25)))
+    for n in (2, 3):
+        counts.add(judged(n, usage=Usage(usd=usd), rechecks_usd=rechecks_usd))
+    (found,) = counts.judges()
+    assert (found.records, found.usd, found.cost_unknown) == (3, 0.25, 2)
+    assert "0.2500 and 2 records whose cost is no amount of money" in as_page(report_of(counts))
+
+
 @pytest.mark.parametrize(
     ("since_h", "until_h", "is_there"),
     [(-2, -1, False), (-2, 1, True), (1, 2, True), (5, 6, False)],
