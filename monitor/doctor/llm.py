@@ -89,7 +89,7 @@ async def _judges(
     A model that gives no reply here has answered before: that alone fails nothing.
     """
     interaction = KNOWN_PAIRS.interaction("rag-monitor-doctor", TINY.event_time)
-    asked, mend = KNOWN_PAIRS.verdicts, "take another model; rag-monitor judge-check measures it"
+    asked, mend = KNOWN_PAIRS.verdicts, _mend(judge.identity.pipeline)
     try:
         async with asyncio.timeout(limit_s):
             judgement = await judge.judge(interaction, None, KNOWN_PAIRS.claims)
@@ -104,6 +104,12 @@ async def _judges(
         found = f"answers, but does not judge: {right} of {asked} right"
         return fail("judge", answered.target, found, mend)
     return ok("judge", answered.target, f"{answered.found}; {right} of {asked} known pairs right")
+
+
+def _mend(pipeline: str) -> str:
+    """A small model that does not bear several claims and documents may bear one of each."""
+    less = "" if pipeline == "pairs" else "ask for less at a time (judge.pipeline: pairs), or "
+    return f"{less}take another model; rag-monitor judge-check measures it"
 
 
 def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:

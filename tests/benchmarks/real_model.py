@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from typing import Any, Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.protocol import CostMeter
 from monitor.stats.guessing import Guessing, after
@@ -138,7 +140,8 @@ def _settings(model: str, url: str, how: dict[str, Any]) -> LlmSettings:
 
 async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     """Judge all, one after the other."""
-    judge, found = LlmJudge(settings), Found()
+    heard, found = _HeardExamples(settings.examples), Found()
+    judge = LlmJudge(settings, examples=heard)
     await judge.prepare()
     for about in labelled:
         spent = CostMeter()
@@ -152,22 +155,35 @@ async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
             found.hits.append(list(zip(about.labels, about.read(judgement), strict=True)))
             if weights := about.scored(judgement):
                 found.weights.append(list(zip(about.labels, weights, strict=True)))
-        found.first_accepted += not spent.refused.total()
         found.usage += spent.usage
     await judge.aclose()
+    found.firsts, found.accepted = heard.replies.total(), heard.replies[False]
     return found
+
+
+class _HeardExamples(ExampleChoice):
+    """Counts first replies by whether they were refused."""
+
+    def __init__(self, wanted: Examples) -> None:
+        super().__init__(wanted)
+        self.replies = Counter[bool]()
+
+    def heard(self, task: str, *, refused: bool) -> None:
+        self.replies[refused] += 1
+        super().heard(task, refused=refused)
 
 
 def guessing(found: Found) -> str:
     """What the monitor would say of a judge with these verdicts on canaries, in their order."""
+    whole = sum(all(label == verdict for label, verdict in hits) for hits in found.hits)
+    counted = f"{whole} of {len(found.hits)} canaries wholly right"
     state = Guessing()
     for n, hits in enumerate(found.hits, 1):
         right = sum(label == verdict for label, verdict in hits)
         state = after(state, right, len(hits))
         if state.is_guessing:
-            return f"answers, but does not judge: found at canary {n}"
-    whole = sum(all(label == verdict for label, verdict in hits) for hits in found.hits)
-    return f"judges; {whole} of {len(found.hits)} canaries wholly right"
+            return f"answers, but does not judge: found at canary {n}; {counted}"
+    return f"judges; {counted}"
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ class Answer(NamedTuple, Generic[T]):
 class Asker:
     """Sends requests through the port ``Complete``, with the instructions of their shape.
 
-    ``examples`` says whether turns of the very shape of a request go before it.
+    ``examples`` says whether turns of the very shape of a request go before it, in the place of the
+    example in the instructions.
     """
 
     def __init__(
@@ -91,8 +92,9 @@ class Asker:
 
     def instructions(self, task: Task) -> str:
         """The longest that go before a request of a task, for estimates."""
-        shown = largest_examples(task) if self.examples.shaped else ""
-        return self._prompts.longest(task) + shown
+        if self.examples.shaped and (shown := largest_examples(task)):
+            return self._prompts.longest_rules(task) + shown
+        return self._prompts.longest(task)
 
     async def ask(
         self,
@@ -129,12 +131,14 @@ class Asker:
         raises that, unless it is empty. ``objection`` is to a reply that did keep to the format.
         """
         first: ReplyRejected | None = None
+        # Both times the same, whatever is learned of the model in between: one conversation.
+        examples = turns_for(request) if self.examples.shaped else ()
         while True:
             reply_text = _ReplyText()
             try:
                 async with spent.allowance.place():
                     return await self._once(
-                        request, objection, spent, first, reply_text, planned=planned
+                        request, examples, objection, spent, first, reply_text, planned=planned
                     )
             except ReplyRejected as rejected:
                 self._count(request.task, rejected, spent, first)
@@ -164,6 +168,7 @@ class Asker:
     async def _once(
         self,
         request: Request[T],
+        examples: tuple[Turn, ...],
         objection: Objection | None,
         spent: CostMeter,
         first: ReplyRejected | None,
@@ -171,8 +176,8 @@ class Asker:
         *,
         planned: bool,
     ) -> Answer[T]:
-        system = self._prompts.of(request.task, request.shape)
-        examples = turns_for(request) if self.examples.shaped else ()
+        instructions = self._prompts.rules if examples else self._prompts.of
+        system = instructions(request.task, request.shape)
         turns, message = _conversation(request, examples, objection)
         tokens = sum(map(estimated_tokens, (system, message, *(t for turn in turns for t in turn))))
         if not spent.allowance.begin(tokens, planned=planned):

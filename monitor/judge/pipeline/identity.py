@@ -132,14 +132,14 @@ def identify(
 ) -> JudgeIdentity:
     """The identity of a judge; ``prompts`` is the hash of its instructions.
 
-    ``shaped``: with an example of the very shape of each request.
+    ``shaped``: with an example of the very shape of each request, and no other.
 
     ``models`` are the ids as the providers last gave them: that of verification and, if it is
     another one, that of extraction. Whatever may change a verdict is in the version.
     """
     model = "+".join(models)
     parts = (model, prompts, settings.pipeline, *_caps(settings), f"redaction {settings.redaction}")
-    shown = ("examples shaped",) if shaped else ()
+    shown = ("examples shaped alone",) if shaped else ()
     digest = blake2b("\0".join((*parts, *_unusual(settings), *shown)).encode())
     return JudgeIdentity(
         name=settings.name,

@@ -22,10 +22,15 @@ Row = TypeVar("Row")
 
 @dataclass
 class Found:
-    """What a run has found; ``hits`` and ``weights`` interaction by interaction."""
+    """What a run has found; ``hits`` and ``weights`` interaction by interaction.
+
+    Of the ``firsts``, replies to what was asked for the first time, so many were ``accepted``.
+    Where a reply is one word, there are none.
+    """
 
     asked: int = 0
-    first_accepted: int = 0
+    firsts: int = 0
+    accepted: int = 0
     judged: int = 0
     hits: list[list[Hit]] = field(default_factory=list)
     weights: list[list[Weighed]] = field(default_factory=list)
@@ -79,8 +84,9 @@ def row(found: Found) -> str:
     n, usage = max(1, found.asked), found.usage
     shown = interval(balanced, found.hits)
     curve = interval(area, found.weights) if found.weights else ""
+    first = f"{found.accepted / found.firsts:.1%}" if found.firsts else "-"
     return (
-        f"{found.first_accepted / n:>6.0%} {found.judged:>5} of {n:<3} {shown:<21} {curve:<21}"
+        f"{first:>6} {found.judged:>5} of {n:<3} {shown:<21} {curve:<21}"
         f" {usage.calls / n:>6.1f} {usage.prompt_tokens / n:>7,.0f} +"
         f" {usage.completion_tokens / n:<5,.0f} {found.seconds / n:>7.1f}"
     )

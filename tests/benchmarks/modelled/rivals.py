@@ -39,10 +39,13 @@ async def bare(url: str, model: str, labelled: Sequence[Labelled]) -> Found:
             ]
             found.usage += sum((usage for _, usage in replies), Usage())
             weights = [weight for weight, _ in replies if weight is not None]
+            found.firsts, found.accepted = (
+                found.firsts + len(replies),
+                found.accepted + len(weights),
+            )
             if len(weights) < len(replies):
                 continue
             found.judged += 1
-            found.first_accepted += 1
             found.weights.append(list(zip(one.labels, weights, strict=True)))
             found.hits.append([(label, weight >= 1 / 2) for label, weight in found.weights[-1]])
     return found
@@ -90,13 +93,19 @@ async def ragas(url: str, model: str, labelled: Sequence[Labelled], at_once: int
         found.asked += 1
         calls = [next(answers) for _, claims in one.asked for _ in range(0, len(claims), at_once)]
         found.usage += sum((Usage(**call["usage"]) for call in calls), Usage())
+        found.firsts += len(calls)
+        found.accepted += sum(_is_first(call) for call in calls)
         if any(call["verdicts"] is None for call in calls):
             continue
         found.judged += 1
-        found.first_accepted += all(call["usage"]["calls"] == 1 for call in calls)
         verdicts = [bool(verdict) for call in calls for verdict in call["verdicts"]]
         found.hits.append(list(zip(one.labels, verdicts, strict=True)))
     return found
+
+
+def _is_first(call: dict[str, Any]) -> bool:
+    """Whether its client could read the first reply."""
+    return call["verdicts"] is not None and call["usage"]["calls"] == 1
 
 
 def _told(python: Path, url: str, model: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -90,6 +90,7 @@ async def test_a_judge_that_does_not_judge_fails_at_once(name: str) -> None:
     assert found
     if name.startswith("always"):
         assert found[1] == "3"
+    assert judged.mend.startswith("ask for less at a time (judge.pipeline: pairs), or")
     assert "judge-check" in judged.mend
 
 

@@ -2,7 +2,8 @@
 
 A file is never edited once it has judged anything: a new wording is a new ``.v<k+1>.md``. Of a task
 whose requests differ in shape there is a file for each shape: all say the same, and end with a
-worked example of that shape, for small models copy the shape of the example they are shown.
+worked example of that shape, for small models copy the shape of the example they are shown. A file
+of rules alone goes before examples of a request's very shape.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ Files = Mapping[Task, Mapping[str, str]]
 """By task and shape the name of a file, or its text."""
 
 _PASSAGES: Final = ("one", "several")
+#: Of no shape: what all shapes say, without an example.
+RULES: Final = "rules"
 #: Shapes in which it is also asked whether the response addresses the question.
 _ANSWER: Final = "_answer"
 #: The example of ``one`` is picked by hand: with it, a small model says y less often where it
@@ -26,6 +29,8 @@ _ANSWER: Final = "_answer"
 FILES: Final[Files] = {
     "extract_claims": {"": "extract_claims.v2.md"},
     "verify_claims": {
+        RULES: "verify_claims_rules.v1.md",
+        RULES + _ANSWER: "verify_claims_rules_answer.v1.md",
         "one": "verify_claims_one.v4.md",
         "several": "verify_claims_several.v3.md",
         "one_reference": "verify_claims_one_reference.v3.md",
@@ -35,8 +40,14 @@ FILES: Final[Files] = {
         "one_reference_answer": "verify_claims_one_reference_answer.v1.md",
         "several_reference_answer": "verify_claims_several_reference_answer.v1.md",
     },
-    "quote_evidence": {shape: f"quote_evidence_{shape}.v2.md" for shape in _PASSAGES},
-    "judge_relevance": {shape: f"judge_relevance_{shape}.v2.md" for shape in _PASSAGES},
+    "quote_evidence": {
+        RULES: "quote_evidence_rules.v1.md",
+        **{shape: f"quote_evidence_{shape}.v2.md" for shape in _PASSAGES},
+    },
+    "judge_relevance": {
+        RULES: "judge_relevance_rules.v1.md",
+        **{shape: f"judge_relevance_{shape}.v2.md" for shape in _PASSAGES},
+    },
     "judge_pair": {"": "judge_pair.v1.md"},
 }
 #: Examples of other shapes are made of this one.
@@ -72,9 +83,23 @@ class Prompts:
         """The system message of a request of this shape."""
         return self.texts[task][shape]
 
+    def rules(self, task: Task, shape: str) -> str:
+        """The same without the worked example, where examples of the request's very shape follow.
+
+        Of two examples a small model gives back now the one's shape, now the other's.
+        """
+        return self.texts[task][RULES + _ANSWER if shape.endswith(_ANSWER) else RULES]
+
     def longest(self, task: Task) -> str:
         """The longest system message of a task; empty where it is not asked."""
         return max(self.texts.get(task, {}).values(), key=len, default="")
+
+    def longest_rules(self, task: Task) -> str:
+        """The longest of ``rules``; empty where there are none."""
+        texts = self.texts.get(task, {})
+        return max(
+            (texts[name] for name in (RULES, RULES + _ANSWER) if name in texts), key=len, default=""
+        )
 
 
 def load_prompts(

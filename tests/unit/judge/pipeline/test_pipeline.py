@@ -424,6 +424,36 @@ async def test_a_reply_is_shown_again_only_by_its_beginning() -> None:
     assert 4_000 <= len(model.replied[0]) < 4_100
 
 
+async def test_shaped_examples_stand_in_the_place_of_the_fixed_one() -> None:
+    """With two examples a small model gives back now the one's shape, now the other's.
+
+    Texts that are split have no shape, and keep theirs. The rules are the same for all shapes.
+    """
+    rules = []
+    for item in (FULL, interaction(passages=("A1",))):
+        model = Model(TWO_TEXTS)
+        asker = Asker(model, load_prompts(), examples=ExampleChoice("shaped"))
+        await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(item, CostMeter())
+        *extracts, verify = model.systems
+        assert all(system.count("\nExample\n") == 1 for system in extracts)
+        assert verify == load_prompts().rules("verify_claims", "several_reference")
+        assert "Example" not in verify
+        rules.append(verify)
+    assert rules[0] == rules[1]
+
+
+def test_estimates_count_the_example_that_is_shown() -> None:
+    """One of the two, never both; a text that is split has its own."""
+    for task in ("extract_claims", "verify_claims"):
+        fixed, shaped = (
+            Asker(Model({}), load_prompts(), examples=ExampleChoice(wanted)).instructions(task)
+            for wanted in ("fixed", "shaped")
+        )
+        assert fixed.count("Example\n{") == 1
+        assert (shaped == fixed) == (task == "extract_claims")
+        assert "Example\n" not in shaped or task == "extract_claims"
+
+
 async def test_shaped_examples_go_before_what_is_asked() -> None:
     """With the very names of the request, the same for all requests of a shape; re-asked, too."""
 

@@ -16,7 +16,7 @@ from monitor.judge.pipeline.examples import (
     verify_example,
 )
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
-from monitor.judge.pipeline.prompts import BANK_FILE, FILES, Prompts, load_prompts
+from monitor.judge.pipeline.prompts import BANK_FILE, FILES, RULES, Prompts, load_prompts
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.ports import Task, Turn
@@ -49,8 +49,17 @@ PUBLISHED = {
     "judge_relevance_one.v2.md": "ebf129daa197b9443ffe389ee86c90c7",
     "judge_relevance_several.v2.md": "3c5e1f951bb12153609d09c5aae82677",
     "examples.v1.json": "46cfbe7f147acf714b6a777bc21383ec",
+    "verify_claims_rules.v1.md": "6cd8326750351405f42613dd1bedaf73",
+    "verify_claims_rules_answer.v1.md": "ee5f0d5ae3044df322e9e986daab1ea1",
+    "quote_evidence_rules.v1.md": "b6a38beb2f26c698a9729124f82ce9f2",
+    "judge_relevance_rules.v1.md": "7cb03615c4c7ffeed0fb4373b66509a1",
     "judge_pair.v1.md": "d1c11fc9549b8c8e66aa73f50dec354a",
 }
+
+
+def with_example(task: Task) -> list[str]:
+    """The shapes whose files end with a worked example."""
+    return [shape for shape in FILES[task] if not shape.startswith(RULES)]
 
 
 def raw(name: str) -> bytes:
@@ -73,6 +82,13 @@ def test_published_files_are_unchanged() -> None:
     assert found == PUBLISHED
 
 
+@pytest.mark.parametrize("task", [task for task, names in FILES.items() if RULES in names])
+def test_rules_alone_are_those_of_every_shape(task: Task) -> None:
+    """To the byte: a judge that is shown other examples judges by the same rules."""
+    for shape in with_example(task):
+        assert ALL.rules(task, shape) == split(ALL.of(task, shape))[0]
+
+
 def test_system_messages_are_the_files_byte_for_byte() -> None:
     """The loaded texts encode to exactly the bytes on disk, with plain line ends."""
     texts = {**load_prompts(pairs=True).texts, **ALL.texts}
@@ -93,7 +109,7 @@ def test_hash_covers_all_texts_and_their_border() -> None:
 
     hashes = {of("a", "bc"), of("ab", "c"), of("a", "b"), of("", "abc"), of("a", "bc", "d")}
     assert len(hashes) == 5
-    assert load_prompts().hash == "5a616d80"
+    assert load_prompts().hash == "4ebe4c60"
 
 
 def test_extract_example_is_the_real_wire_format() -> None:
@@ -116,7 +132,7 @@ def test_verify_examples_are_made_like_those_of_any_shape(shape: str) -> None:
 
 def test_an_example_picked_by_hand_is_balanced_and_does_not_always_end_alike() -> None:
     """On its passage and on the response y and n are equally frequent, all in all."""
-    assert FILES["verify_claims"].keys() - SHAPES.keys() == {"one", "one_answer"}
+    assert set(with_example("verify_claims")) - SHAPES.keys() == {"one", "one_answer"}
     for shape in ("one", "one_answer"):
         ((_, reply),) = examples("verify_claims", shape)
         lines = [said.split() for name, said in json.loads(reply).items() if name[0] == "c"]
@@ -125,7 +141,7 @@ def test_an_example_picked_by_hand_is_balanced_and_does_not_always_end_alike() -
         assert {line[-1] for line in lines} == {"Ay", "An"}
 
 
-@pytest.mark.parametrize("shape", FILES["verify_claims"])
+@pytest.mark.parametrize("shape", with_example("verify_claims"))
 def test_verify_examples_are_the_real_wire_format(shape: str) -> None:
     """The worked example is byte for byte what is sent, and its reply parses."""
     found = tuple(examples("verify_claims", shape))
@@ -140,7 +156,7 @@ def test_verify_examples_are_the_real_wire_format(shape: str) -> None:
 def test_both_answers_to_the_question_are_shown() -> None:
     """Of the files with that pair half say y; the response of the others is about another thing."""
     said = {}
-    for shape in (shape for shape in FILES["verify_claims"] if shape.endswith("_answer")):
+    for shape in (shape for shape in with_example("verify_claims") if shape.endswith("_answer")):
         (turn,) = examples("verify_claims", shape)
         said[shape] = json.loads(turn.reply)["A"], json.loads(turn.user)["question"]
     assert sorted(said.values()) == [
@@ -149,7 +165,9 @@ def test_both_answers_to_the_question_are_shown() -> None:
     ]
 
 
-@pytest.mark.parametrize("shape", [s for s in FILES["verify_claims"] if not s.endswith("_answer")])
+@pytest.mark.parametrize(
+    "shape", [s for s in with_example("verify_claims") if not s.endswith("_answer")]
+)
 def test_with_that_pair_the_instructions_say_the_same_and_one_rule_more(shape: str) -> None:
     """Line by line: nothing else is changed of those without it but a number."""
     plain = split(ALL.of("verify_claims", shape))[0].splitlines()
@@ -159,7 +177,7 @@ def test_with_that_pair_the_instructions_say_the_same_and_one_rule_more(shape: s
     assert more[3].removeprefix("9.") == next(p for p in plain if p[:2] == "8.").removeprefix("8.")
 
 
-@pytest.mark.parametrize("shape", FILES["quote_evidence"])
+@pytest.mark.parametrize("shape", with_example("quote_evidence"))
 def test_quote_examples_are_the_real_wire_format(shape: str) -> None:
     """The worked example is byte for byte what is sent; its quotes stand in their documents."""
     ((message, reply),) = examples("quote_evidence", shape)
@@ -171,7 +189,7 @@ def test_quote_examples_are_the_real_wire_format(shape: str) -> None:
     assert all(request.read(reply).values())
 
 
-@pytest.mark.parametrize("shape", FILES["judge_relevance"])
+@pytest.mark.parametrize("shape", with_example("judge_relevance"))
 def test_relevance_examples_are_the_real_wire_format(shape: str) -> None:
     """The worked examples are byte for byte what is sent; half of them say y, and not in a row."""
     found = tuple(examples("judge_relevance", shape))
