@@ -239,9 +239,9 @@ class JudgeSettings(Section):
     )
     examples: Literal["fixed", "shaped", "auto"] = Field(
         "auto",
-        description="fixed: the worked example of the instructions; shaped: in its place one with "
-        "as many claims and passages as the request, which small models need; auto: fixed, and "
-        "shaped once many replies are refused or canaries are wrong (another version of the judge)",
+        description="fixed: the worked example of the instructions; shaped: one with as many "
+        "claims and passages as the request, for small models; auto: fixed, and shaped once many "
+        "replies are refused or canaries are wrong (another version of the judge)",
     )
     max_tokens: int | None = Field(
         None,
