@@ -19,7 +19,7 @@ class CostMeter:
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
     the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
     ``refused`` counts replies that broke the wire format, by kind of ``Complaint``. ``shaped``:
-    something was asked with an example of its very shape.
+    the judge shows examples of a request's very shape, or began to in the middle of it.
     """
 
     usage: Usage = field(default_factory=Usage)

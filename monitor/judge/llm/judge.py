@@ -331,15 +331,15 @@ class LlmClient:
         try:
             reply = await self._send(asked, route, first)
         except CallFailed as failure:
-            if self._takes_patterns or not _may_be_the_form(failure.fault):
-                raise
-            if not may_ask_again(tokens):
+            if not _may_be_the_form(failure.fault) or not may_ask_again(tokens):
                 raise
         else:
             self._takes_patterns = self._takes_patterns or has_patterns(asked.terms.properties)
             return reply
         reply = await self._send(asked, route, others[0])
-        if not self.refuses_patterns:
+        # A provider that took patterns before finds those of this request too many or too long.
+        known = self._takes_patterns or self.refuses_patterns
+        if not known:
             self.refuses_patterns = True
             logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
         return reply

@@ -2,8 +2,8 @@
 
 A small model gives back the shape of the example that it saw last: as many claims, the same
 documents, a ``+`` where that one had it. So an example has the shape of the request. Its verdicts
-are y and n equally often, its last token is not always y, and a ``+`` stands only where the format
-allows it, in the first line of several.
+are y and n equally often. Lines end with y and with n, and so do whole replies of one shape and of
+another. A ``+`` stands only where the format allows it, in the first line of several.
 
 Two kinds: ``family`` is the example in an instruction file, one for each shape of documents.
 ``exact`` has the very names of a request, as turns before it.
@@ -83,7 +83,7 @@ def _bank() -> Bank:
 def verify_example(documents: tuple[str, ...], claims: tuple[str, ...]) -> tuple[Turn, ...]:
     """Example turns of a verification of just these names; none where the bank is too small.
 
-    One turn; of a single claim three, so that both verdicts are seen.
+    One turn; of a single claim three, or two of a single document, so that both verdicts are seen.
     """
     if claims[-1:] == (RESPONSE,):
         turns = verify_example(documents, claims[:-1])
@@ -94,15 +94,15 @@ def verify_example(documents: tuple[str, ...], claims: tuple[str, ...]) -> tuple
         return ()
     if len(claims) > 1:
         return (_verified(documents, claims, claims),)
-    lines = claims * 3
-    return tuple(_verified(documents, lines, claims, only=line) for line in range(3))
+    lines = claims * (2 if len(documents) == 1 else 3)
+    return tuple(_verified(documents, lines, claims, only=k) for k in range(len(lines)))
 
 
 @lru_cache(maxsize=64)
 def relevance_example(documents: tuple[str, ...]) -> tuple[Turn, ...]:
     """Example turns about the relevance of just these documents; two of a single one."""
     bank = _bank()
-    if len(documents) > len(bank.relevant):
+    if len(documents) > len(bank.relevant) + len(bank.beside):
         return ()
     if len(documents) == 1:
         return tuple(_related(documents, (held,)) for held in (True, False))
@@ -162,9 +162,8 @@ def _verified(
     passages = [name for name in documents if name.isdigit()]
     plus = only is None and len(lines) > 2 and len(passages) > 1 and lines[0].startswith("c")
     asked = [_asked(documents, line) for line in lines]
-    table = [
-        dict(zip(*row, strict=True)) for row in zip(asked, _verdicts(asked, plus), strict=True)
-    ]
+    verdicts = _verdicts(asked, plus, ends_no=_ends_no(documents, claims))
+    table = [dict(zip(*row, strict=True)) for row in zip(asked, verdicts, strict=True)]
     texts: dict[str, list[str]] = {name: [] for name in documents}
     answer = list(_stated(table, texts, passages, plus=plus))
     shown = range(len(lines)) if only is None else (only,)
@@ -211,15 +210,22 @@ def _stated(
         yield fact["claim"]
 
 
-def _verdicts(asked: Sequence[tuple[str, ...]], plus: bool) -> list[list[bool]]:
-    """As many y as n, strewn evenly; the last of each line by the pattern, the last line's is y.
+def _ends_no(documents: Sequence[str], claims: Sequence[str]) -> bool:
+    """Every second shape ends with n; of a single claim it is its documents that count."""
+    if len(claims) > 1:
+        return len(claims) % 2 == 0
+    return (len(documents) if len(documents) > 1 else ord(documents[0][-1])) % 2 == 0
+
+
+def _verdicts(asked: Sequence[tuple[str, ...]], plus: bool, *, ends_no: bool) -> list[list[bool]]:
+    """As many y as n, strewn evenly; the last of each line by the pattern, from the last line on.
 
     With ``plus`` no passage supports the first claim.
     """
     lines, wide = len(asked), len(asked[0]) - 1
     # With a single document the last one is all there is.
     pattern = _PATTERN if wide else _PATTERN[:2]
-    last = [pattern[(lines - 1 - k) % len(pattern)] for k in range(lines)]
+    last = [pattern[(lines - 1 - k) % len(pattern)] != ends_no for k in range(lines)]
     if plus:
         last[0] = not asked[0][-1].isdigit()
     cells = [(k, i) for k in range(lines) for i in range(wide) if not (plus and k == 0)]

@@ -87,6 +87,8 @@ class Pipeline:
         be too much.
         """
         spent = cost_meter or CostMeter()
+        # Also where nothing is verified: what a judge says of no claims is of its version, too.
+        spent.shaped = spent.shaped or self._asker.examples.shaped
         spent.allowance.bind(self._ceiling, self._at_once)
         try:
             with self._extract.for_one() as source:

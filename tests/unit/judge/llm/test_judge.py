@@ -19,11 +19,11 @@ from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.protocol import CostMeter
 from monitor.judge.provider.faults import CallFailed
-from monitor.records import Judgement, Usage
+from monitor.records import Claims, Judgement, Usage
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.judge_weather import spoken
-from tests.stages.judge_case import LABELS, QUESTION, RESPONSE, interaction
+from tests.stages.judge_case import LABELS, QUESTION, RESPONSE, SHIPPING, WRONG, interaction
 
 KEY = "sk-unit"
 CLAIMS = '{"claims":["The warranty lasts 24 months."]}'
@@ -124,6 +124,19 @@ async def test_a_provider_that_refuses_patterns_is_asked_without(
     assert set(forms) == {taken}
     assert judge.refuses_patterns
     assert 1 <= refused == refusing.refused
+
+
+async def test_a_provider_that_refuses_many_patterns_is_asked_without_for_those_alone() -> None:
+    """A schema of one claim it takes, one of two it does not: whichever comes first, both judge."""
+    one, two = Claims(response=(WRONG,)), Claims(response=(WRONG, SHIPPING))
+    for order in ((one, two, one), (two, one)):
+        async with JudgeServer(LABELS, gate=Refusing('"c2": {"type": "string"')) as server:
+            judge = LlmJudge(settings(server, "judge"))
+            async with aclosing(judge):
+                for claims in order:
+                    found = await judge.judge(interaction(), claims=claims)
+                    assert found.claims == claims
+        assert judge.refuses_patterns == (order[0] is two)
 
 
 async def test_what_is_refused_in_any_form_is_a_failure() -> None:

@@ -442,6 +442,22 @@ async def test_shaped_examples_stand_in_the_place_of_the_fixed_one() -> None:
     assert rules[0] == rules[1]
 
 
+async def test_what_is_not_verified_is_of_the_same_version() -> None:
+    """An answer without a claim, or without a passage: else ``answered`` would lack its noes."""
+    for wanted in ("fixed", "shaped"):
+        asker = Asker(Model({}), load_prompts(), examples=ExampleChoice(wanted))
+        seen: list[bool] = []
+
+        def identified(spent: CostMeter, seen: list[bool] = seen) -> JudgeIdentity:
+            seen.append(spent.shaped)
+            return IDENTITY
+
+        pipeline = Pipeline(asker, Extractor(asker), identified)
+        for item in (interaction(passages=()), interaction(passages=("A1",), response="?!")):
+            await pipeline.judge(item, CostMeter())
+        assert seen == [wanted == "shaped"] * 2
+
+
 def test_estimates_count_the_example_that_is_shown() -> None:
     """One of the two, never both; a text that is split has its own."""
     for task in ("extract_claims", "verify_claims"):
