@@ -266,7 +266,7 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock, self._thinks = clock, False
-        self._takes_patterns = self.refuses_patterns = False
+        self._takes_patterns = self.refuses_patterns = self._told_refused = False
         self._route: _Route | None = None
         self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
@@ -338,10 +338,12 @@ class LlmClient:
             return reply
         reply = await self._send(asked, route, others[0])
         # A provider that took patterns before finds those of this request too many or too long.
-        known = self._takes_patterns or self.refuses_patterns
-        if not known:
-            self.refuses_patterns = True
-            logger().warning("judge_patterns_refused", model=self._settings.model, takes=others[0])
+        self.refuses_patterns = not self._takes_patterns
+        if not self._told_refused:
+            self._told_refused = True
+            of = "some requests" if self._takes_patterns else "all"
+            model = self._settings.model
+            logger().warning("judge_patterns_refused", model=model, of=of, takes=others[0])
         return reply
 
     async def _weighed(self, asked: _Question, route: _Route, tokens: int) -> Reply:

@@ -23,6 +23,7 @@ from monitor.records import Claims, Judgement, Usage
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.judge_weather import spoken
+from tests.stages.captured_log import captured_log
 from tests.stages.judge_case import LABELS, QUESTION, RESPONSE, SHIPPING, WRONG, interaction
 
 KEY = "sk-unit"
@@ -127,16 +128,23 @@ async def test_a_provider_that_refuses_patterns_is_asked_without(
 
 
 async def test_a_provider_that_refuses_many_patterns_is_asked_without_for_those_alone() -> None:
-    """A schema of one claim it takes, one of two it does not: whichever comes first, both judge."""
+    """A schema of one claim it takes, one of two it does not: whichever comes first, both judge.
+
+    It is said, once.
+    """
     one, two = Claims(response=(WRONG,)), Claims(response=(WRONG, SHIPPING))
-    for order in ((one, two, one), (two, one)):
-        async with JudgeServer(LABELS, gate=Refusing('"c2": {"type": "string"')) as server:
-            judge = LlmJudge(settings(server, "judge"))
-            async with aclosing(judge):
-                for claims in order:
-                    found = await judge.judge(interaction(), claims=claims)
-                    assert found.claims == claims
-        assert judge.refuses_patterns == (order[0] is two)
+    for order, of in (((one, two, one, two), "some requests"), ((two, one, two), "all")):
+        gate = Refusing('"c2": {"type": "string"')
+        with captured_log("warning", "json") as logged:
+            async with JudgeServer(LABELS, gate=gate) as server:
+                judge = LlmJudge(settings(server, "judge"))
+                async with aclosing(judge):
+                    for claims in order:
+                        found = await judge.judge(interaction(), claims=claims)
+                        assert found.claims == claims
+        lines = [json.loads(line) for line in logged().splitlines()]
+        told = [line["of"] for line in lines if line["event"] == "judge_patterns_refused"]
+        assert (judge.refuses_patterns, told) == (of == "all", [of])
 
 
 async def test_what_is_refused_in_any_form_is_a_failure() -> None:
