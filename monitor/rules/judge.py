@@ -14,6 +14,9 @@ from monitor.rules.quality import plain_metric
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 #: Audited interactions below which κ is not told.
 _AUDITED: Final = 50
+#: Share of right verdicts on canaries that a judge surely stays below which guesses one kind. Half
+#: are right by chance; a useful judge has nine of ten.
+_GUESSES_A_KIND: Final = 0.75
 
 
 def judge(plan: AlertPlan) -> list[Alert]:
@@ -23,6 +26,7 @@ def judge(plan: AlertPlan) -> list[Alert]:
         _failing_for_some(plan),
         _stopped(plan),
         _doubtful(plan),
+        _guesses_one_kind(plan),
         _constant(plan),
         _disagrees(plan),
         _people_disagree(plan),
@@ -113,6 +117,28 @@ def _doubtful(plan: AlertPlan) -> Alert:
         "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): its verdicts "
         "on the traffic are worth nothing. It is asked about canaries only: unless another of "
         "judge.fallback_models judges, or judge.not_judging is score, nothing is scored.",
+    )
+
+
+def _guesses_one_kind(plan: AlertPlan) -> Alert:
+    """Right about passages, and guessing about the reference: on the whole that is no guesser.
+
+    Who guesses on the whole is told of already.
+    """
+    low = f"rag_monitor_judge_canary_accuracy_upper < {_GUESSES_A_KIND:g}"
+    guesses = f"max by ({plan.by}) (rag_monitor_judge_not_judging) == 1"
+    return plan.alert(
+        "RagMonitorJudgeDoubtful",
+        "ticket",
+        JUDGE,
+        expr=f"{plan.one_of_replicas(low)}\nunless on ({plan.by}) {guesses}",
+        labels={"cause": "canaries_of_a_kind"},
+        summary="The judge {{ $labels.judge }} is often wrong about the {{ $labels.kind }}",
+        description=f"At most {_PERCENT} of the verdicts of {{{{ $labels.judge }}}} on claims "
+        "against the {{ $labels.kind }} of canaries, whose verdicts are known, are right (upper "
+        f"bound; below {_GUESSES_A_KIND:.0%} is doubtful, and a guesser has half): metrics that "
+        "rest on this kind are worth as little, the others may be sound.",
+        about=("judge",),
     )
 
 

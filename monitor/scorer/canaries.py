@@ -8,7 +8,7 @@ What follows from it says ``monitor.stats.guessing``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
@@ -19,6 +19,7 @@ from monitor.judge.canaries import Canary, in_turn
 from monitor.judge.limits.budget import AsideBudget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
+from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
 from monitor.records import Outcome, Reason
 from monitor.runtime.logs import logger
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
@@ -81,6 +82,7 @@ class CanaryWatch:
         self._budget, self._tell, self._clock, self._rng = budget, tell, clock, rng
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
+        self._labels = ["" for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
@@ -202,9 +204,17 @@ class CanaryWatch:
                 return failure.reason
         graded = canary.graded(judgement)
         right = sum(found.equal for found in graded.values())
-        self._tracker.add(self._models[number].label(), graded)
+        self._show(number, graded)
         self._learn(number, right, canary.verdicts)
         return "right" if right == canary.verdicts else "wrong"
+
+    def _show(self, number: int, graded: Mapping[MatrixKind, Equal]) -> None:
+        """Its other version judges no more: what that got wrong is no news."""
+        before, label = self._labels[number], self._models[number].label()
+        if before != label:
+            self._tracker.forget(before)
+        self._labels[number] = label
+        self._tracker.add(label, graded)
 
     def _learn(self, number: int, right: int, asked: int) -> None:
         """One more canary says how many of a model's verdicts are right."""
@@ -228,6 +238,8 @@ class CanaryWatch:
         guess = [each.is_guessing for each in self._states]
         if not state.is_guessing:
             logger().warning("judge_judges_again", model=model)
+            # What it got wrong while it guessed says nothing of it now.
+            self._tracker.forget(self._labels[number])
             if self._marks or not any(guess):
                 self._tell(None)
             return

@@ -78,8 +78,11 @@ class AgreementTracker:
             verdicts = sum(e.verdicts for e in kept)
             self._telemetry.show(judge, kind, *estimate, verdicts=verdicts, interactions=len(kept))
         if len(self._kept) > self._judges:
-            oldest, kinds = self._kept.popitem(last=False)
-            self._telemetry.hide(oldest, kinds)
+            self.forget(next(iter(self._kept)))
+
+    def forget(self, judge: str) -> None:
+        """What is known of a judge says nothing more; it may be none."""
+        self._telemetry.hide(judge, self._kept.pop(judge, ()))
 
 
 class Rechecks:

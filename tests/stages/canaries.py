@@ -55,6 +55,10 @@ class StubJudge:
         """From now on it is this model that answers."""
         self.model, self._pipeline = model, made(model)  # type: ignore[arg-type]  # it is the port
 
+    def becomes(self, identity: JudgeIdentity) -> None:
+        """From now on it is another version."""
+        self._identity = identity
+
     @property
     def identity(self) -> JudgeIdentity:
         return self._identity
@@ -109,7 +113,7 @@ class CanaryBench:
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.told = list[str | None]()
         choice = examples or ExampleChoice("fixed")
-        asked = [Asked(self.second, "m", lambda: IDENTITY.label, choice.ask_for_shaped)]
+        asked = [Asked(self.second, "m", lambda: self.second.identity.label, choice.ask_for_shaped)]
         self.gates: list[ProviderGate] = [ProviderGate("m")]
         judge: Judge = self.judge
         if fallback is not None:
@@ -171,3 +175,7 @@ class CanaryBench:
     def canaries(self, *results: str) -> float:
         """How many canaries ended so."""
         return sum(self.sample("judge_canaries_total", result=r) or 0.0 for r in results)
+
+    def accuracy_upper(self, kind: str, of: JudgeIdentity = IDENTITY) -> float | None:
+        """The upper bound of the share of right verdicts on canaries, of one kind."""
+        return self.sample("judge_canary_accuracy_upper", kind=kind, judge=of.label)

@@ -100,6 +100,18 @@ class Erring(Stub):
         )
 
 
+class OfOneText(Erring):
+    """Makes no error, but says n of one document whatever it is asked."""
+
+    def __init__(self, guessed: str) -> None:
+        super().__init__(0.0, seed=1)
+        self._guessed = guessed
+
+    def verdict(self, message: Mapping[str, Any], claim: str, document: str, where: Place) -> bool:
+        """The truth, but of that document."""
+        return document != self._guessed and super().verdict(message, claim, document, where)
+
+
 def pairs(documents: Mapping[str, str], claim: str) -> list[str]:
     """The documents of a claim's pairs, as the wire format orders them."""
     texts = ("R", "A") if claim.startswith("c") else ("A", "R")

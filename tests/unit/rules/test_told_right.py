@@ -507,6 +507,27 @@ def test_a_judge_that_contradicts_itself_is_a_ticket(stage: Stage) -> None:
     stage.fires({**story, upper: constant(0.45), few: constant(12)}, 60)
 
 
+def test_a_judge_that_guesses_one_kind_is_a_ticket(stage: Stage) -> None:
+    """Where even the upper bound is low; on the whole it is no guesser, or that is told."""
+    labels = {kind: f'kind="{kind}",judge="llm@3f2a91"' for kind in ("passage", "reference")}
+    metric = "rag_monitor_judge_canary_accuracy_upper"
+    uppers = {kind: of("score-1", metric, about) for kind, about in labels.items()}
+    story = {**calm(), uppers["passage"]: constant(1.0)}
+    found = Firing(
+        "RagMonitorJudgeDoubtful",
+        {**SCORE, "kind": "reference", "judge": "llm@3f2a91"},
+        "At most 62% of the verdicts of llm@3f2a91 on claims against the reference of canaries, "
+        "whose verdicts are known, are right (upper bound; below 75% is doubtful, and a guesser "
+        "has half): metrics that rest on this kind are worth as little, the others may be sound.",
+        {"cause": "canaries_of_a_kind"},
+    )
+    stage.fires({**story, uppers["reference"]: constant(0.62)}, 60, found)
+    stage.fires({**story, uppers["reference"]: constant(0.76)}, 60)
+    guesses = of("score-2", "rag_monitor_judge_not_judging", 'model="m"')
+    both = {**story, uppers["reference"]: constant(0.62), guesses: constant(1)}
+    assert [alert["cause"] for alert in stage.said(both, 60)[60]] == ["canaries"]
+
+
 def audited(kappa: float, interactions: int, verdict: str = "response_by_passage") -> Story:
     """What people's audits say, on the pages of both exporters."""
     about = f'application="support-bot",judge="llm@3f2a91",verdict="{verdict}"'

@@ -23,7 +23,7 @@ from monitor.telemetry import CanaryTelemetry
 from tests.stages.canaries import OTHER, CanaryBench, others_ended
 from tests.stages.captured_log import captured_log
 from tests.stages.rechecks import NOON
-from tests.stages.stub_judges import HABITS, Erring, Stub
+from tests.stages.stub_judges import HABITS, Erring, OfOneText, Stub
 from tests.stages.truthful import IDENTITY, Truthful, judged, large
 
 STUBS = {**{name: Stub(habit) for name, habit in HABITS.items()}, "parrots": Stub(is_parrot=True)}
@@ -198,6 +198,37 @@ async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
     bench.answers(Stub(HABITS["always n"]))
     await bench.score(100)
     assert bench.sample("judge_not_judging", model="m") == 1
+
+
+async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:
+    """On the whole it is no guesser; of that kind even the upper bound tells."""
+    bench = CanaryBench(OfOneText("R"))
+    await bench.score(500)
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert (bench.accuracy_upper("reference") or 1.0) < 0.75
+    assert bench.accuracy_upper("passage") == 1.0
+
+
+async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
+    """Else the judge would be doubted for 200 canaries more."""
+    bench = CanaryBench(Stub(HABITS["always y"]))
+    await bench.score(50)
+    assert (bench.accuracy_upper("passage") or 1.0) < 0.75
+    bench.answers(Erring(0.0, seed=1))
+    await bench.score(50)
+    assert bench.sample("judge_not_judging", model="m") == 0
+    assert bench.accuracy_upper("passage") in {1.0, None}
+
+
+async def test_accuracy_of_a_version_ends_with_it() -> None:
+    """What a judge got wrong that is asked no more is no news."""
+    bench = CanaryBench(OfOneText("R"))
+    await bench.score(200)
+    assert bench.accuracy_upper("reference") is not None
+    bench.second.becomes(OTHER)
+    await bench.score(50)
+    assert bench.accuracy_upper("reference") is None
+    assert bench.accuracy_upper("passage", OTHER) is not None
 
 
 async def test_traffic_may_be_scored_all_the_same() -> None:
