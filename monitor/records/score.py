@@ -98,8 +98,9 @@ class ScoreRecord(Frozen):
     interaction: dict[str, JsonValue] = {}
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
-    evidence: Evidence = Field({}, exclude_if=lambda evidence: not evidence)
-    probabilities: Probabilities = Field({}, exclude_if=lambda found: not found)
+    # Absent on most records: made anew by ``dict`` takes a tenth of a copy of a default.
+    evidence: Evidence = Field(default_factory=dict, exclude_if=lambda evidence: not evidence)
+    probabilities: Probabilities = Field(default_factory=dict, exclude_if=lambda found: not found)
     scores: dict[str, Score | UnscoredMark] = {}
     outcome: Outcome
     reason: str | None = None

@@ -6,9 +6,9 @@ the end done, and what is unreachable collected; only modules are not taken apar
 of its own shows is for tests that start one.
 
 ``python -m tests.servers.forked`` reads orders from standard input, a line each: JSON with the
-module, its arguments, the environment and the files for standard output and error. For each it says
-``PID started``, and ``PID CODE`` when that process has ended. It kills them when nobody can give
-orders any more.
+module, its arguments, the environment and the files for standard input, output and error. For each
+it says ``PID started``, and ``PID CODE`` when that process has ended. It kills them when nobody can
+give orders any more.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tempfile import TemporaryDirectory
 from threading import Condition, Lock, Thread
 
 ROOT = Path(__file__).parents[2]
+_NOTHING = Path(os.devnull)
 _STARTED = "started"
 
 
@@ -61,13 +62,14 @@ class Forks:
         out: Path,
         err: Path,
         module: str = "monitor",
+        given: Path = _NOTHING,
     ) -> ForkedProcess:
         """Start a command; what it says is added to two files, which may be the same.
 
-        ``module`` is another program in the place of ``monitor``.
+        ``module`` is another program in the place of ``monitor``; ``given`` is its standard input.
         """
         assert self._process.stdin is not None
-        order = [module, [*arguments], dict(environ), str(out), str(err)]
+        order = [module, [*arguments], dict(environ), str(given), str(out), str(err)]
         for file in (out, err):
             file.touch()  # to be read from now on
         with self._turn:
@@ -78,12 +80,17 @@ class Forks:
                 return ForkedProcess(self, self._started.pop())
 
     def run(
-        self, arguments: Sequence[str], environ: Mapping[str, str], timeout_s: float
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        timeout_s: float,
+        given: str = "",
     ) -> subprocess.CompletedProcess[str]:
         """Like ``subprocess.run`` with captured output: exit code, standard output and error."""
         with TemporaryDirectory() as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
-            process = self.start(arguments, environ, out, err)
+            out, err, read = Path(folder, "out"), Path(folder, "err"), Path(folder, "in")
+            read.write_text(given, encoding="utf-8")
+            process = self.start(arguments, environ, out, err, given=read)
             code = self.code_of(process.pid, timeout_s)
             if code is None:
                 process.kill()
@@ -172,9 +179,10 @@ def _import_everything() -> None:
 
 
 def _become(module: str, arguments: list[str], environ: dict[str, str], *files: str) -> None:
-    null = os.open(os.devnull, os.O_RDONLY)
-    written = [os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) for file in files]
-    for number, each in enumerate([null, *written]):
+    given, *said = files
+    read = os.open(given, os.O_RDONLY)
+    written = [os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) for file in said]
+    for number, each in enumerate([read, *written]):
         os.dup2(each, number)
         os.close(each)
     os.environ.clear()

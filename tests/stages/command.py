@@ -20,13 +20,14 @@ PATIENCE_S = 280
 
 
 def rag_monitor(
-    *arguments: str | Path, environ: Mapping[str, str] | None = None
+    *arguments: str | Path, environ: Mapping[str, str] | None = None, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; none of our variables comes in from outside.
 
-    A process of its own, forked of one that has imported everything.
+    A process of its own, forked of one that has imported everything. ``given`` is on its standard
+    input.
     """
-    return forks().run([*map(str, arguments)], _environment(environ), PATIENCE_S)
+    return forks().run([*map(str, arguments)], _environment(environ), PATIENCE_S, given)
 
 
 class Running:

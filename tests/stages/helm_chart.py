@@ -14,9 +14,16 @@ from functools import cache
 from typing import Any
 
 import helm_python
-import kubernetes_validate
 import yaml
 
+# jsonschema has it build parsers of addresses, a third of all the time that is taken here. No
+# format in Kubernetes' schemas needs them.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+import kubernetes_validate  # noqa: E402
+from kubernetes_validate import utils  # noqa: E402
+
+# Else both files of a schema are read anew for each document, and one has all kinds in it.
+utils.schema_contents = cache(utils.schema_contents)
 NAMESPACE = "rag"
 
 

@@ -47,7 +47,7 @@ def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.Comp
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,  # on a busy machine a story of seconds has taken more than a minute
     )
 
 

@@ -32,7 +32,6 @@ _PARTITION_BITS: Final = 20
 # is kept once, and the sums of equal slots are computed once. These caches change no result.
 _terms = lru_cache(16_384)(terms)
 _segment_terms = lru_cache(16_384)(segment_terms)
-_as_worse = lru_cache(16_384)(as_worse)
 
 
 class _TermsByValue(dict[float | None, Sums]):
@@ -56,6 +55,28 @@ class _TermsByValue(dict[float | None, Sums]):
 
 _MOST_VALUES: Final = 1_024
 _alike = lru_cache(32)(_TermsByValue)
+
+
+class _WorseByScore(dict[float, float]):
+    """Score → the same with larger meaning worse: a third of the time of a cached call.
+
+    >>> _WorseByScore(True)[0.75], _WorseByScore(False)[0.75]
+    (0.25, 0.75)
+    """
+
+    def __init__(self, higher_is_better: bool) -> None:
+        super().__init__()
+        self._turned = higher_is_better
+
+    def __missing__(self, score: float) -> float:
+        if len(self) >= _MOST_SCORES:
+            self.clear()
+        found = self[score] = as_worse(score, self._turned)
+        return found
+
+
+_MOST_SCORES: Final = 16_384
+_WORSE: Final = {turned: _WorseByScore(turned).__getitem__ for turned in (False, True)}
 
 
 @lru_cache(16_384)
@@ -241,7 +262,7 @@ class Reader:
     def _cluster(self, record: ScoreRecord) -> int:
         if self._cluster_by is None or record.attributes.get(self._cluster_by) in (None, ""):
             return NO_CLUSTER
-        return _hashed(str(record.attributes[self._cluster_by]))
+        return _bits(_framed(str(record.attributes[self._cluster_by])))
 
     def _shape(self, record: ScoreRecord) -> _Shape:
         """Metrics that are defined for the record's kind; a failed pick counts for all of them."""
@@ -262,13 +283,22 @@ def _content(record: ScoreRecord, judge_label: str) -> int:
     question, response = map(record.interaction.get, ("user_input", "response"))
     if not isinstance(question, str) or not isinstance(response, str):
         return NO_CONTENT
-    return _hashed(record.application, judge_label, question, response)
+    where, asked = _where(record.application, judge_label), question.encode()
+    answered = response.encode()
+    return _bits(b"%b%d:%b%d:%b" % (where, len(asked), asked, len(answered), answered))
 
 
-def _hashed(*parts: str) -> int:
-    """64 bits of some texts."""
-    text = b"".join(b"%d:%b" % (len(part), part) for part in (one.encode() for one in parts))
+def _bits(text: bytes) -> int:
+    """64 bits of a text."""
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+
+def _framed(*parts: str) -> bytes:
+    """Some texts as one, so that others give another."""
+    return b"".join([b"%d:%b" % (len(part), part) for part in map(str.encode, parts)])
+
+
+_where = lru_cache(1_024)(_framed)
 
 
 class _Shape:
@@ -276,7 +306,7 @@ class _Shape:
 
     def __init__(self, metrics: list[Metric], names: tuple[str, ...]) -> None:
         self.metrics = tuple(metric.name for metric in metrics)
-        self._turned = [bool(metric.higher_is_better) for metric in metrics]
+        self._worse = [_WORSE[bool(metric.higher_is_better)] for metric in metrics]
         #: Usually the record has these metrics in this order, and nothing has to be looked up.
         self._as_listed = self.metrics == names
 
@@ -286,8 +316,8 @@ class _Shape:
         scores = found.values() if self._as_listed and found else map(found.get, self.metrics)
         return tuple(
             [
-                _as_worse(score, turned) if isinstance(score, float) else None
-                for score, turned in zip(scores, self._turned, strict=True)
+                worse(score) if isinstance(score, float) else None
+                for score, worse in zip(scores, self._worse, strict=True)
             ]
         )
 

@@ -38,13 +38,16 @@ def versions_of(attributes: Mapping[str, JsonValue]) -> Versions:
     """
     if not attributes:
         return NO_VERSIONS
-    return _shared(tuple(_text(attributes.get(name)) for name in RELEASED_BY))
+    return _shared(tuple(map(_text, map(attributes.get, RELEASED_BY))))
 
 
 def _text(value: JsonValue) -> str:
-    if value is None or isinstance(value, list | dict):
+    if isinstance(value, _NO_TEXT):
         return ""
     return str(value)[: 2 * MOST_CHARACTERS].strip()[:MOST_CHARACTERS]
+
+
+_NO_TEXT: Final = (type(None), list, dict)
 
 
 class Releases:

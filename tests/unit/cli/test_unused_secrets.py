@@ -29,7 +29,9 @@ INTERACTION = {
         ("evaluate in.jsonl", 0, "AUDIT__DATABASE"),
         ("judge-check --judge offline", 0, "AUDIT__DATABASE"),
         (
-            "plan --traffic 1/s --budget 1usd/day --set judge.kind=llm --model openai/gpt-4o",
+            # Without a metric to watch no alarm is simulated, which takes most of the time.
+            "plan --traffic 1/s --budget 1usd/day --set judge.kind=llm --model openai/gpt-4o"
+            " --set drift.metrics=[]",
             0,
             "AUDIT__DATABASE",
         ),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from monitor.records import Usage
 from rag_monitor import evaluate
 from tests.servers.judge_server import JudgeServer
 from tests.stages.beside import served
-from tests.stages.command import ROOT
+from tests.stages.command import rag_monitor
 from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
 
 ROW: dict[str, Any] = {
@@ -70,16 +67,7 @@ def test_every_command_says_so(way: str, environ: dict[str, str], tmp_path: Path
         "stdin": ["evaluate", "-", "--json"],
         "suite": ["suite", str(suite)],
     }[way]
-    outside = {k: v for k, v in os.environ.items() if not k.startswith("RAG_MONITOR_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "monitor", *command],
-        cwd=ROOT,
-        env=outside | environ,
-        input=rows,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = rag_monitor(*command, environ=environ, given=rows)
     assert done.returncode == 0, done.stderr
     assert "completion tokens, price not known" in done.stderr
     assert "0.0000 USD" not in done.stderr
