@@ -15,11 +15,12 @@ installations:
 Looks are five seconds apart, as the exporter's are: what opens and closes between two of them is no
 alarm there either.
 
-``--quick`` plays four installations in each world at 50 an hour and one law in two minutes, enough
-to see a promise that is broken by far. ``--full`` plays all rows with 20 installations each: days
-of computing, so give it ``--out`` (what is in that file is not played again) and ``--part``, or
-only some rows. An installation takes one to three seconds up to 50/h, half a minute at 10/min, and
-two to three minutes at 1/s.
+It goes by arrays (``promising/quiet.py``): an installation takes a tenth of a second up to 50/h,
+two seconds at 10/min and eight at 1/s. ``--played`` goes pick by pick through the product's own
+path, which sees the same and takes ten to twenty times as long. ``--quick`` is four installations
+in each world at 50 an hour and one law, enough to see a promise that is broken by far. ``--full``
+is all rows with 20 installations each: hours of computing, so give it ``--out`` (what is in that
+file is not played again) and ``--part``, or only some rows.
 
 ``--print-table`` is the table of docs/statistics.md: one metric becomes worse while as many are
 watched as are shipped. It goes by arrays (``promising/arrays.py``), an installation in a second.
@@ -41,6 +42,7 @@ from tests.benchmarks._sizes import parser
 from tests.benchmarks.promising.arrays import told
 from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
+from tests.benchmarks.promising.quiet import quietly
 from tests.benchmarks.promising.results import Results, heading, row
 from tests.benchmarks.promising.table import by_threshold, by_traffic, one_watched
 from tests.benchmarks.promising.weeks import Change, Found, Plan, played
@@ -75,10 +77,12 @@ def play(results: Results, chosen: argparse.Namespace, cell: Cell, plan: Plan) -
     """The installations of a row; those that were played are not played again."""
     for number in range(chosen.installations):
         if not results.has(plan, cell, chosen.seed, number):
-            if plan.share is None:
+            if plan.share is not None:
+                results.add(told(cell, chosen.seed, number, one_watched(), plan))
+            elif chosen.played:
                 results.add(played(cell, chosen.seed, number, settings(), plan))
             else:
-                results.add(told(cell, chosen.seed, number, one_watched(), plan))
+                results.add(quietly(cell, chosen.seed, number, settings(), plan))
     return results.of(plan, cell)
 
 
@@ -104,6 +108,7 @@ def arguments() -> argparse.Namespace:
     line.add_argument("--installations", type=int, help="of each row; default 4; full: 20")
     line.add_argument("--weeks", type=float, default=WEEKS, help="that are counted (2)")
     line.add_argument("--only", nargs="*", default=[], help="rows whose names have all of these")
+    line.add_argument("--played", action="store_true", help="pick by pick, not by arrays")
     line.add_argument("--part", default="1/1", help="k/n: every n-th row, from the k-th on")
     line.add_argument("--out", type=Path, help="lines of results; what is there is not played")
     line.add_argument("--print-table", action="store_true", help="the tables for users instead")
