@@ -75,6 +75,7 @@ class Stream:
     def __init__(self, traffic: Traffic, worse: Worse | None = None) -> None:
         self.traffic, self._worse = traffic, worse
         self.day = lru_cache(_days_held(traffic))(self._day)
+        self.count = lru_cache(None)(self._count)
         self.slots = lru_cache(2)(self._slots)
         self.shares = lru_cache(2)(self._shares)
 
@@ -90,6 +91,10 @@ class Stream:
         return changed._replace(
             slots=joined([before, changed.slots.between(worse.since, begin + DAY)])
         )
+
+    def _count(self, number: int) -> int:
+        """How many picks a day has."""
+        return len(self.day(number).all) if number >= 0 else 0
 
     def number(self, at: float) -> int:
         """Of the day."""
@@ -112,10 +117,7 @@ class Stream:
 
     def period_s(self, now: float) -> int:
         """The period that is asked for by the picks of the days before."""
-        counts = [
-            len(self.day(number).all) if number >= 0 else 0
-            for number in (self.number(day) for day in day_bounds(now)[:-1])
-        ]
+        counts = [self.count(self.number(day)) for day in day_bounds(now)[:-1]]
         return DAY * period_days(pace(counts))
 
     def _shares(

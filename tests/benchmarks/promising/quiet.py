@@ -42,8 +42,6 @@ from tests.benchmarks.promising.worlds import DAY, HOUR, METRICS, WEEK, Cell, Tr
 
 #: What is so near to a threshold is computed as the product does it.
 _NEAR: Final = 1.0 - 1e-9
-#: Days after which enough has come for a first baseline, however little comes.
-_LEARNED: Final = 11
 
 
 class Against:
@@ -267,14 +265,7 @@ class Quiet:
 
     def _taught(self) -> Iterator[float]:
         """The looks at which something is learned, each before it is."""
-        times = self._stream.scored(self.traffic.start, self.traffic.start + _LEARNED * DAY)
-        slots, least = self._drift.learn_slots, min(LEAST_VALUES, self._drift.learn_slots)
-        enough = until = math.inf
-        if len(times) >= slots:
-            enough = float(times[slots - 1])
-            until = max(enough, float(times[0]) + self._drift.learn_for_s)
-        if len(times) >= least:
-            until = min(until, max(float(times[least - 1]), float(times[0]) + WEEK))
+        enough, until = self._enough()
         whole = self._looks.learning(until + self._wait_s)
         provisional = whole
         if enough + self._wait_s < whole:
@@ -294,6 +285,24 @@ class Quiet:
             yield self._looks.learning(self.now + 1.0)
             self._refine()
         yield math.inf
+
+    def _enough(self) -> tuple[float, float]:
+        """Event times with which there is enough for a provisional baseline, and for a whole one.
+
+        The first is ∞ where the other one comes before.
+        """
+        start, slots = self.traffic.start, self._drift.learn_slots
+        least, enough, until = min(LEAST_VALUES, slots), math.inf, math.inf
+        days = 0
+        while until >= start + days * DAY:
+            days += 1
+            times = self._stream.scored(start, start + days * DAY)
+            if len(times) >= slots:
+                enough = float(times[slots - 1])
+                until = max(enough, float(times[0]) + self._drift.learn_for_s)
+            if len(times) >= least:
+                until = min(until, max(float(times[least - 1]), float(times[0]) + WEEK))
+        return enough, until
 
     def _is_held_back(self) -> bool:
         return any(
