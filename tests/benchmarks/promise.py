@@ -22,10 +22,13 @@ in each world at 50 an hour and one law, enough to see a promise that is broken 
 is all rows with 20 installations each: hours of computing, so give it ``--out`` (what is in that
 file is not played again) and ``--part``, or only some rows.
 
+``--summary`` shows what was played of all rows by worlds and by laws, and names those not kept.
+
 ``--print-table`` is the table of docs/statistics.md: one metric becomes worse while as many are
 watched as are shipped. It goes by arrays (``promising/arrays.py``), an installation in a second.
 
     python -m tests.benchmarks.promise [--full] [--out FILE] [--part 1/2] [--only 50/h 0.08]
+    python -m tests.benchmarks.promise --summary --out FILE
     python -m tests.benchmarks.promise --print-table [--out FILE] [--installations 20]
 """
 
@@ -35,6 +38,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +48,7 @@ from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
 from tests.benchmarks.promising.quiet import quietly
 from tests.benchmarks.promising.results import Results, heading, row
+from tests.benchmarks.promising.summary import by_law, by_world, not_kept
 from tests.benchmarks.promising.table import by_threshold, by_traffic, one_watched
 from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import RATES, WORLDS, Cell
@@ -101,6 +106,17 @@ def tables(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
         yield ""
 
 
+def summary(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
+    """What was played of all rows, at a glance, in Markdown."""
+    plan = Plan(chosen.weeks, CHANGES)
+    yield from by_world(partial(results.of, plan))
+    for change in CHANGES:
+        yield f"\n{change.name}"
+        yield from by_law(partial(results.of, plan), change)
+    yield ""
+    yield from not_kept(partial(results.of, plan))
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     line = parser(__doc__)
@@ -112,6 +128,7 @@ def arguments() -> argparse.Namespace:
     line.add_argument("--part", default="1/1", help="k/n: every n-th row, from the k-th on")
     line.add_argument("--out", type=Path, help="lines of results; what is there is not played")
     line.add_argument("--print-table", action="store_true", help="the tables for users instead")
+    line.add_argument("--summary", action="store_true", help="of what --out has; plays nothing")
     chosen = line.parse_args()
     chosen.installations = chosen.installations or (
         FULL_INSTALLATIONS if chosen.full else QUICK_INSTALLATIONS
@@ -123,7 +140,7 @@ def main() -> None:
     """Play what is asked for, and print a row after a row."""
     chosen = arguments()
     began = time.monotonic()
-    shown = tables if chosen.print_table else rows
+    shown = summary if chosen.summary else tables if chosen.print_table else rows
     for line in shown(Results(chosen.out), chosen):
         print(line, flush=True)
     print(f"{time.monotonic() - began:.0f} s")
