@@ -15,16 +15,20 @@ installations:
 Looks are five seconds apart, as the exporter's are: what opens and closes between two of them is no
 alarm there either.
 
-``--quick`` plays four installations in each world at 50 an hour and one law in two minutes, enough
-to see a promise that is broken by far. ``--full`` plays all rows with 20 installations each: days
-of computing, so give it ``--out`` (what is in that file is not played again) and ``--part``, or
-only some rows. An installation takes one to three seconds up to 50/h, half a minute at 10/min, and
-two to three minutes at 1/s.
+It goes by arrays (``promising/quiet.py``): an installation takes a tenth of a second up to 50/h,
+two seconds at 10/min and eight at 1/s. ``--played`` goes pick by pick through the product's own
+path, which sees the same and takes ten to twenty times as long. ``--quick`` is four installations
+in each world at 50 an hour and one law, enough to see a promise that is broken by far. ``--full``
+is all rows with 20 installations each: hours of computing, so give it ``--out`` (what is in that
+file is not played again) and ``--part``, or only some rows.
+
+``--summary`` shows what was played of all rows by worlds and by laws, and names those not kept.
 
 ``--print-table`` is the table of docs/statistics.md: one metric becomes worse while as many are
 watched as are shipped. It goes by arrays (``promising/arrays.py``), an installation in a second.
 
     python -m tests.benchmarks.promise [--full] [--out FILE] [--part 1/2] [--only 50/h 0.08]
+    python -m tests.benchmarks.promise --summary --out FILE
     python -m tests.benchmarks.promise --print-table [--out FILE] [--installations 20]
 """
 
@@ -34,6 +38,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +46,9 @@ from tests.benchmarks._sizes import parser
 from tests.benchmarks.promising.arrays import told
 from tests.benchmarks.promising.installation import settings
 from tests.benchmarks.promising.laws import LAWS
+from tests.benchmarks.promising.quiet import quietly
 from tests.benchmarks.promising.results import Results, heading, row
+from tests.benchmarks.promising.summary import by_law, by_world, not_kept
 from tests.benchmarks.promising.table import by_threshold, by_traffic, one_watched
 from tests.benchmarks.promising.weeks import Change, Found, Plan, played
 from tests.benchmarks.promising.worlds import RATES, WORLDS, Cell
@@ -75,10 +82,12 @@ def play(results: Results, chosen: argparse.Namespace, cell: Cell, plan: Plan) -
     """The installations of a row; those that were played are not played again."""
     for number in range(chosen.installations):
         if not results.has(plan, cell, chosen.seed, number):
-            if plan.share is None:
+            if plan.share is not None:
+                results.add(told(cell, chosen.seed, number, one_watched(), plan))
+            elif chosen.played:
                 results.add(played(cell, chosen.seed, number, settings(), plan))
             else:
-                results.add(told(cell, chosen.seed, number, one_watched(), plan))
+                results.add(quietly(cell, chosen.seed, number, settings(), plan))
     return results.of(plan, cell)
 
 
@@ -97,6 +106,17 @@ def tables(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
         yield ""
 
 
+def summary(results: Results, chosen: argparse.Namespace) -> Iterator[str]:
+    """What was played of all rows, at a glance, in Markdown."""
+    plan = Plan(chosen.weeks, CHANGES)
+    yield from by_world(partial(results.of, plan))
+    for change in CHANGES:
+        yield f"\n{change.name}"
+        yield from by_law(partial(results.of, plan), change)
+    yield ""
+    yield from not_kept(partial(results.of, plan))
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     line = parser(__doc__)
@@ -104,9 +124,11 @@ def arguments() -> argparse.Namespace:
     line.add_argument("--installations", type=int, help="of each row; default 4; full: 20")
     line.add_argument("--weeks", type=float, default=WEEKS, help="that are counted (2)")
     line.add_argument("--only", nargs="*", default=[], help="rows whose names have all of these")
+    line.add_argument("--played", action="store_true", help="pick by pick, not by arrays")
     line.add_argument("--part", default="1/1", help="k/n: every n-th row, from the k-th on")
     line.add_argument("--out", type=Path, help="lines of results; what is there is not played")
     line.add_argument("--print-table", action="store_true", help="the tables for users instead")
+    line.add_argument("--summary", action="store_true", help="of what --out has; plays nothing")
     chosen = line.parse_args()
     chosen.installations = chosen.installations or (
         FULL_INSTALLATIONS if chosen.full else QUICK_INSTALLATIONS
@@ -118,7 +140,7 @@ def main() -> None:
     """Play what is asked for, and print a row after a row."""
     chosen = arguments()
     began = time.monotonic()
-    shown = tables if chosen.print_table else rows
+    shown = summary if chosen.summary else tables if chosen.print_table else rows
     for line in shown(Results(chosen.out), chosen):
         print(line, flush=True)
     print(f"{time.monotonic() - began:.0f} s")

@@ -8,7 +8,7 @@ days, once. A metric that had too few values for a baseline gets one from them, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime
 
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey
@@ -16,7 +16,7 @@ from monitor.exporter.scores.folding import JudgedApplication
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, DayRecord, HourOfDay, MetricBaseline
 from monitor.stats.baseline import DAY_SPREADS, STANDARD_ERRORS
-from monitor.stats.days import HourSums, Rhythm, hour_sums, is_better, rhythm, summed
+from monitor.stats.days import NEEDED_DAYS, HourSums, Rhythm, hour_sums, is_better, rhythm, summed
 from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
@@ -116,12 +116,14 @@ class Days:
     def _made(
         self, name: str, record: BaselineRecord, days: Sequence[DayRecord]
     ) -> MetricBaseline | None:
-        with_it = [(day, _read(day.metrics)[name]) for day in days if name in day.metrics]
-        of_days, before = [hours for _, hours in with_it], record.metrics.get(name)
+        before, with_it = record.metrics.get(name), [day for day in days if name in day.metrics]
+        if before is not None and len(with_it) < NEEDED_DAYS:
+            return None  # it is asked every minute: the sums of a week are not read for that
+        of_days = [_read(day.metrics[name]) for day in with_it]
         total, found = summed(hour for day in of_days for hour in day), rhythm(of_days)
         if not (found or (before is None and total.n >= self._enough)) or total.n < self._least:
             return None
-        last = datetime.fromtimestamp(with_it[-1][0].start + DAY_S, UTC)
+        last = datetime.fromtimestamp(with_it[-1].start + DAY_S, UTC)
         made = first(name, total, last) if before is None else before
         if found is None:
             return made
@@ -195,5 +197,5 @@ def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _read(metrics: Mapping[str, Sequence[HourOfDay]]) -> dict[str, _Day]:
-    return {name: tuple(HourSums(*hour) for hour in hours) for name, hours in metrics.items()}
+def _read(hours: Sequence[HourOfDay]) -> _Day:
+    return tuple(HourSums(*hour) for hour in hours)

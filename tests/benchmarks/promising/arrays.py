@@ -10,31 +10,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.config import Settings, seconds
-from monitor.exporter.baselines.days import with_rhythm
-from monitor.exporter.baselines.learning import LEAST_VALUES, thinned
-from monitor.records.control import MetricBaseline
+from monitor.exporter.baselines.learning import LEAST_VALUES
 from monitor.stats.baseline import (
     Baseline,
-    ScoredPick,
     Tolerance,
-    common_dependence,
-    hour_of_day,
-    learned,
 )
-from monitor.stats.days import HourSums, hour_spread, hour_sums, rhythm
+from monitor.stats.days import HourSums
 from monitor.stats.drift import BETS, closing
 from monitor.stats.period import day_bounds, pace, period_days
 from monitor.stats.threshold import LEAST_PER_DAY, WEEK_S, in_steps
 from tests.benchmarks.promising.installation import JUDGED_S, LEARN_EVERY_S
+from tests.benchmarks.promising.looks import Slots as Picked
+from tests.benchmarks.promising.recursion import Numbers
+from tests.benchmarks.promising.teaching import refined, taught
 from tests.benchmarks.promising.weeks import (
     PATIENCE_DAYS,
     PATIENCE_JUDGED,
@@ -45,7 +40,6 @@ from tests.benchmarks.promising.weeks import (
 )
 from tests.benchmarks.promising.worlds import DAY, HOUR, METRICS, WEEK, Cell, Traffic, Worse
 
-Numbers = NDArray[np.float64]
 _BOLDEST: Final = 0.95
 _LOOK_S: Final = 5.0
 WATCHED: Final = METRICS.index("noise_sensitivity_irrelevant")
@@ -114,19 +108,10 @@ class Line:
             if until < times[-1]:
                 break
         numbers = int(np.searchsorted(times, until, "right"))
-        taken = np.asarray(thinned(range(numbers)))
-        scores = np.concatenate([one[1] for one in held])[taken]
-        picks = [[ScoredPick("tenant-00", 1.0, x) for x in column] for column in scores.T.tolist()]
-        found = learned(picks[WATCHED])
-        assert found is not None
-        found = found.as_dependent(common_dependence(picks))
-        hours = [hour_of_day(t) for t in times[taken].tolist()]
-        by_hour: dict[int, list[tuple[float, float]]] = {}
-        for hour, pick in zip(hours, picks[WATCHED], strict=True):
-            by_hour.setdefault(hour, []).append((1.0, pick.value))
-        spread = hour_spread([hour_sums(by_hour[h]) for h in sorted(by_hour)], found.dependence)
-        found = Baseline(**{**vars(found), "hour_spread": spread})
-        return Normal(found, float(times[taken[-1]]), until + self._wait_s)
+        scores = np.concatenate([one[1] for one in held])[:numbers]
+        picked = Picked(times[:numbers], scores, np.zeros(numbers, dtype=np.int64))
+        baselines, last = taught(picked, provisional=False)
+        return Normal(baselines[WATCHED], last, until + self._wait_s)
 
     @property
     def began(self) -> float:
@@ -149,26 +134,10 @@ class Line:
         first = self.first
         day = math.ceil((first.effective_from - self._traffic.start) / DAY)
         days = [self._hours(number, worse) for number in range(day, day + 7)]
-        found, end = rhythm(days), self._traffic.start + (day + 7) * DAY
-        assert found is not None
-        known = first.baseline
-        made = MetricBaseline(
-            mean=known.mean,
-            se=known.se,
-            segments=dict(known.segments),
-            dependence=known.dependence,
-            values=known.values,
-        )
-        made = with_rhythm(METRICS[WATCHED], made, found, datetime.fromtimestamp(end, UTC))
-        baseline = Baseline(
-            made.mean,
-            made.se,
-            made.segments,
-            day_spread=made.day_spread,
-            hours=made.hours,
-            dependence=made.dependence,
-        )
-        return Normal(baseline, float(end), end + self._wait_s)
+        end = float(self._traffic.start + (day + 7) * DAY)
+        baseline = refined(first.baseline, days, end)
+        assert baseline is not None
+        return Normal(baseline, end, end + self._wait_s)
 
     def _hours(self, number: int, worse: Worse) -> Sequence[HourSums]:
         midnight = self._traffic.start + number * DAY

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -59,23 +59,42 @@ def heading(plan: Plan) -> str:
     return f"{'':{_WIDTH}}  n  openings a week  worst tenth  in alarm  learned  {changes}"
 
 
+class Weekly(NamedTuple):
+    """Openings a week: their mean, its standard error, and the mean of the worst tenth."""
+
+    mean: float
+    se: float
+    worst: float
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether that is what was promised."""
+        return self.mean <= PROMISED + 2 * self.se and self.worst <= PROMISED_WORST
+
+
+def openings(found: Sequence[Found]) -> Weekly:
+    """Those of installations that have had a baseline; there must be one."""
+    weekly = np.array([one.openings / one.weeks for one in found if one.weeks])
+    se = math.inf
+    if len(weekly) > 1:
+        se = weekly.std(ddof=1) / math.sqrt(len(weekly))
+    worst = np.sort(weekly)[-math.ceil(len(weekly) / 10) :].mean()
+    return Weekly(float(weekly.mean()), float(se), float(worst))
+
+
 def row(cell: Cell, plan: Plan, found: Sequence[Found]) -> str:
     """What the installations of a row have seen."""
     counted = [one for one in found if one.weeks]
     if not counted:
         return f"{cell.name:{_WIDTH}} {len(found):2}  no baseline"
-    weekly = np.array([one.openings / one.weeks for one in counted])
-    mean, se = weekly.mean(), math.inf
-    if len(weekly) > 1:
-        se = weekly.std(ddof=1) / math.sqrt(len(weekly))
-    worst = np.sort(weekly)[-math.ceil(len(weekly) / 10) :].mean()
+    weekly = openings(counted)
     in_alarm = np.mean([one.in_alarm for one in counted])
     learned_h = np.median([one.learned_h or 0.0 for one in counted])
-    missed = mean > PROMISED + 2 * se or worst > PROMISED_WORST
     return (
-        f"{cell.name:{_WIDTH}} {len(counted):2}  {mean:8.2f} ± {se:4.2f}  {worst:11.2f}"
+        f"{cell.name:{_WIDTH}} {len(counted):2}  {weekly.mean:8.2f} ± {weekly.se:4.2f}"
+        f"  {weekly.worst:11.2f}"
         f"  {in_alarm:8.2%}  {learned_h:5.0f} h  {_delays(plan, counted)}"
-        f"  {'MISSED' if missed else 'ok'}"
+        f"  {'ok' if weekly.is_kept else 'MISSED'}"
     )
 
 

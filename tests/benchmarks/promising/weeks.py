@@ -18,7 +18,7 @@ from tests.benchmarks.promising.worlds import DAY, HOUR, WEEK, Cell, Traffic, Wo
 LEARN_DAYS: Final = 35
 PATIENCE_DAYS, PATIENCE_JUDGED = 28, 20_000
 #: Days on which a change waits for an open alarm to close.
-_WAITS: Final = 7
+WAITS: Final = 7
 #: Picks of a day are numbered from a multiple of this on.
 _MOST_A_DAY: Final = 10_000_000
 _FORKED: Final = multiprocessing.get_context("fork")
@@ -171,7 +171,7 @@ class _Played:
     def _waited_for_quiet(self, began: float) -> bool:
         """Go on to a moment of the next day that is drawn; whether no alarm is open then."""
         moment = self._traffic.rng(2).random() * DAY
-        for day in range(_WAITS):
+        for day in range(WAITS):
             self._until(began + self._plan.weeks * WEEK + day * DAY + moment)
             if not self._is_open:
                 return True

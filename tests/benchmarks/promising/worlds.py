@@ -109,7 +109,7 @@ class Traffic:
 
     def __init__(self, cell: Cell, seed: int, number: int) -> None:
         self._world, self._law = WORLDS[cell.world], LAWS[cell.law]
-        self._per_day = RATES[cell.rate]
+        self.per_day = RATES[cell.rate]
         self._seed = [seed, crc32(cell.name.encode()), number]
         rng = self.rng(0)
         self.start = START + number % 7 * DAY
@@ -124,6 +124,11 @@ class Traffic:
     def event_at(self) -> float:
         """When a tenant comes or grows, in epoch seconds; the start where none does."""
         return self.start + (EVENT_DAY * DAY if self._world.grown else 0)
+
+    @property
+    def tenants(self) -> int:
+        """How many there are."""
+        return self._world.tenants
 
     def can_be(self, times: float) -> bool:
         """Whether scores of all tenants have room for a mean so many times the usual one."""
@@ -152,7 +157,7 @@ class Traffic:
 
     def _times(self, rng: np.random.Generator, began: float) -> Scores:
         """A Poisson process, thinned where there is less traffic; in whole milliseconds."""
-        of_day = np.sort(rng.random(rng.poisson(self._per_day)))
+        of_day = np.sort(rng.random(rng.poisson(self.per_day)))
         is_weekend = int(began // DAY) % 7 in (2, 3)  # day 0 was a Thursday
         kept = rng.random(len(of_day)) < (self._world.weekend if is_weekend else 1.0)
         if self._world.quiet_hour:

@@ -28,8 +28,9 @@ from tests.benchmarks.promising.installation import (
 )
 from tests.benchmarks.promising.laws import LAWS, together
 from tests.benchmarks.promising.results import Results, row
+from tests.benchmarks.promising.summary import by_law, by_world, not_kept
 from tests.benchmarks.promising.table import SHARE, USUAL, WEEKS, one_watched
-from tests.benchmarks.promising.weeks import Change, Found, Plan, played
+from tests.benchmarks.promising.weeks import Change, Delay, Found, Plan, played
 from tests.benchmarks.promising.worlds import (
     DAY,
     EVENT_DAY,
@@ -213,6 +214,30 @@ def test_a_row_says_what_is_missed() -> None:
     assert is_kept([1] + [0] * 19)
     assert not is_kept([2] * 20)
     assert not is_kept([8, 8] + [0] * 18)
+
+
+def test_rows_that_are_not_kept_are_named() -> None:
+    """Beside all worlds at a glance; what was not played is not told of."""
+    missed, plan = RARE._replace(world="i.i.d."), Plan(1.0, (Change(2.0),))
+
+    def of(cell: Cell) -> list[Found]:
+        openings = {RARE: 1, missed: 4}.get(cell)
+        if openings is None:
+            return []
+        made = Found(plan.name, cell.name, SEED, 1, weeks=1.0, openings=openings)
+        made.delays[Change(2.0).name] = Delay(30, 1.5)
+        return [made, made]
+
+    worlds, laws, named = (
+        [*lines] for lines in (by_world(of), by_law(of, Change(2.0)), not_kept(of))
+    )
+    assert "| weekends | – | 1.00 ± 0.00 (1.0) | – | – | – |" in worlds
+    assert worlds[-1] == "| all | – | 2.50 ± 0.87 (4.0) | – | – | – |"
+    assert "| claims 0.3 | – | 1.5 (1.5) | – | – | – |" in laws
+    assert named[2:] == [
+        "| 100/day, i.i.d., claims 0.3 | 2 | 4.00 ± 0.00 | 4.0 | 0% |",
+        "of 2 rows",
+    ]
 
 
 def test_another_promise_is_another_threshold() -> None:
