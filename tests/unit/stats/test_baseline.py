@@ -45,14 +45,15 @@ def test_any_order_learns_the_same_bits(picks: list[ScoredPick], rng: random.Ran
 
 @given(PICKS)
 def test_the_formula_in_exact_arithmetic(picks: list[ScoredPick]) -> None:
-    """Mean, SE and the mean of a segment agree with fractions."""
+    """Mean, SE and the mean of a segment agree with fractions; V as it was learned."""
     exact = [(pick.segment, Fraction(pick.u), Fraction(pick.value)) for pick in picks]
     total = sum(u for _, u, _ in exact)
     mean = sum(u * x for _, u, x in exact) / total
     square = (sum((u * (x - mean)) ** 2 for _, u, x in exact) + 1) / total**2
     found = must_learn(picks)
     assert found.mean == pytest.approx(float(mean), abs=1e-12)
-    assert found.se**2 == pytest.approx(float(square), rel=1e-9)
+    # Clusters that hypothesis draws may repeat each other: what V is has tests of its own.
+    assert found.se**2 == pytest.approx(found.dependence * float(square), rel=1e-9)
     for name in {pick.segment for pick in picks} - {""}:
         weight = sum(u for segment, u, _ in exact if segment == name)
         drawn = sum(u * x for segment, u, x in exact if segment == name)

@@ -163,10 +163,11 @@ async def test_redis_goes_and_comes_back(tmp_path: Path) -> None:
         await until(lambda: replicas.states() == [True] * 3, "three that share again")
         back = time.monotonic()
         await until(lambda: time.monotonic() > back + 2 * WINDOW_S, "two windows with it")
+        # On a busy machine a window may pass without anybody asking.
+        await until(lambda: replicas.total(back)[0] >= limit, "as before", patience_s=15 * WINDOW_S)
         await replicas.end()
     assert replicas.busiest()[0] <= 1.02 * limit
     assert alone >= 0.7 * limit, "it goes on meanwhile"
-    assert replicas.total(back)[0] >= limit, "and as before afterwards"
     assert all(heard.states == [True, False, True] for heard in replicas.heard)
 
 
