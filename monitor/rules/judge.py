@@ -14,9 +14,12 @@ from monitor.rules.quality import plain_metric
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 #: Audited interactions below which κ is not told.
 _AUDITED: Final = 50
-#: Share of right verdicts on canaries that a judge surely stays below which guesses one kind. Half
-#: are right by chance; a useful judge has nine of ten.
-_GUESSES_A_KIND: Final = 0.75
+#: What rests on verdicts of each kind that canaries ask about (metrics.catalogue has the formulas).
+_RESTS_ON: Final = {
+    "passage": "faithfulness, noise sensitivity and all of retrieval",
+    "reference": "noise sensitivity, incorrect_claims, hallucination and claim_precision",
+    "response": "claim_recall, claim_f1 and context_utilization",
+}
 
 
 def judge(plan: AlertPlan) -> list[Alert]:
@@ -123,22 +126,26 @@ def _doubtful(plan: AlertPlan) -> Alert:
 def _guesses_one_kind(plan: AlertPlan) -> Alert:
     """Right about passages, and guessing about the reference: on the whole that is no guesser.
 
-    Who guesses on the whole is told of already.
+    Of a model that guesses on the whole it is told already.
     """
-    low = f"rag_monitor_judge_canary_accuracy_upper < {_GUESSES_A_KIND:g}"
-    guesses = f"max by ({plan.by}) (rag_monitor_judge_not_judging) == 1"
+    kinds = plan.one_of_replicas("rag_monitor_judge_guesses_kind")
+    guesses = plan.one_of_replicas("rag_monitor_judge_not_judging")
+    rests = "".join(
+        f"{{{{ {'if' if not number else 'else if'} eq $labels.kind `{kind}` }}}}{metrics}"
+        for number, (kind, metrics) in enumerate(_RESTS_ON.items())
+    )
     return plan.alert(
         "RagMonitorJudgeDoubtful",
         "ticket",
         JUDGE,
-        expr=f"{plan.one_of_replicas(low)}\nunless on ({plan.by}) {guesses}",
+        expr=f"{kinds} == 1\nunless ignoring (kind) {guesses} == 1",
         labels={"cause": "canaries_of_a_kind"},
-        summary="The judge {{ $labels.judge }} is often wrong about the {{ $labels.kind }}",
-        description=f"At most {_PERCENT} of the verdicts of {{{{ $labels.judge }}}} on claims "
-        "against the {{ $labels.kind }} of canaries, whose verdicts are known, are right (upper "
-        f"bound; below {_GUESSES_A_KIND:.0%} is doubtful, and a guesser has half): metrics that "
-        "rest on this kind are worth as little, the others may be sound.",
-        about=("judge",),
+        summary="The judge {{ $labels.model }} guesses about the {{ $labels.kind }}",
+        description="Whether the {{ $labels.kind }} supports a claim, the judge "
+        "{{ $labels.model }} answers no better than a guesser on interactions with known verdicts "
+        "(rag_monitor_judge_guesses_kind is {{ $value }}): worth nothing is what rests on it, "
+        f"{rests}{{{{ end }}}}. Other metrics may be sound. Try judge.pipeline pairs, or a "
+        "stronger model.",
     )
 
 

@@ -36,7 +36,9 @@ QUICKER: Final = 25
 FIRST: Final = 6
 #: Right answers that make a start no start any more; and attempts, where none comes.
 KNOWN, TRIED = 4, 12
-MOST_UNDER_WAY: Final = 2
+#: Of the places in which judgements run, so many times fewer may be canaries', and two at least:
+#: while eight judgements end at once, two canaries would say too late that none of them is one.
+FEWER: Final = 2
 #: Failures in which a model has replied, if with nothing that can be read.
 UNREADABLE: Final = ("malformed_reply", "output_limit")
 
@@ -53,6 +55,39 @@ class Asked:
     model: str
     label: Callable[[], str]
     ask_for_shaped: Callable[[], bool] = lambda: False
+
+
+class GuessedKinds:
+    """The kinds of verdict that a model guesses, which may judge the others, as gauges.
+
+    Each is tested as the whole is. It goes by model, and not by version: replies of two versions
+    by turns are one judge.
+    """
+
+    def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
+        self._model, self._telemetry = model, telemetry
+        self._states: dict[MatrixKind, Guessing] = {}
+
+    def learn(self, graded: Mapping[MatrixKind, Equal]) -> None:
+        """One more canary, by kind."""
+        for kind, found in graded.items():
+            before = self._states.get(kind, Guessing())
+            self._set(kind, before, after(before, found.equal, found.verdicts))
+
+    def forget(self) -> None:
+        """What it got wrong so far says nothing of it now."""
+        for kind, before in self._states.items():
+            self._set(kind, before, Guessing())
+
+    def _set(self, kind: MatrixKind, before: Guessing, state: Guessing) -> None:
+        self._states[kind] = state
+        self._telemetry.guesses_kind.labels(kind, self._model).set(state.is_guessing)
+        if state.is_guessing and not before.is_guessing:
+            right, asked = (sum(column) for column in zip(*state.since, strict=True))
+            found = {"kind": kind, "right": right, "verdicts": asked}
+            logger().error("judge_guesses_kind", model=self._model, **found)
+        elif before.is_guessing and not state.is_guessing:
+            logger().warning("judge_guesses_kind_no_more", model=self._model, kind=kind)
 
 
 class CanaryWatch:
@@ -82,12 +117,14 @@ class CanaryWatch:
         self._budget, self._tell, self._clock, self._rng = budget, tell, clock, rng
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
+        self._kinds = [GuessedKinds(each.model, telemetry) for each in models]
         self._labels = ["" for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
         self._since = every - max(1, every // FIRST)
         self._known = self._tried = self._turn = 0
+        self._most = max(2, limits.concurrency // FEWER)
         self._closed = False
         self._is_readable, self._has_asked = True, False
         for each in models:
@@ -121,7 +158,7 @@ class CanaryWatch:
         return labels.index(label) if label in labels else 0
 
     def _begin_due(self) -> None:
-        while not self._closed and len(self._tasks) < MOST_UNDER_WAY:
+        while not self._closed and len(self._tasks) < self._most:
             if self._since < (pause := self._pause()):
                 return
             self._since -= pause
@@ -205,6 +242,7 @@ class CanaryWatch:
         graded = canary.graded(judgement)
         right = sum(found.equal for found in graded.values())
         self._show(number, graded)
+        self._kinds[number].learn(graded)
         self._learn(number, right, canary.verdicts)
         return "right" if right == canary.verdicts else "wrong"
 
@@ -224,6 +262,7 @@ class CanaryWatch:
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.
             self._states[number], self._known, self._tried = Guessing(), 0, 1
+            self._kinds[number].forget()
             self._has_asked = True
             return
         if state.is_guessing != before.is_guessing:
@@ -240,6 +279,7 @@ class CanaryWatch:
             logger().warning("judge_judges_again", model=model)
             # What it got wrong while it guessed says nothing of it now.
             self._tracker.forget(self._labels[number])
+            self._kinds[number].forget()
             if self._marks or not any(guess):
                 self._tell(None)
             return

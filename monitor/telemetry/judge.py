@@ -150,6 +150,12 @@ class CanaryTelemetry(AsideTelemetry):
             ["model"],
             registry=registry,
         )
+        self.guesses_kind = Gauge(
+            "rag_monitor_judge_guesses_kind",
+            "1 while a judge's model answers canaries as a guesser does, of one kind of verdict.",
+            ["kind", "model"],
+            registry=registry,
+        )
         self.yes_ratio = Gauge(
             "rag_monitor_judge_yes_ratio",
             "Share of y among the latest 1,000 verdicts on traffic, by what claims were checked "

@@ -60,8 +60,8 @@ def drift(metric: str = "faithfulness", **labels: str) -> dict[str, Any]:
 
 
 def silence(alertmanager: ToldAlertmanager, name: str, application: str) -> str:
-    """The form of a silence, filled in."""
-    matchers = f'{{alertname="{name}",application="{application}"}}'
+    """The form of a silence, filled in: of a page, so that one of a ticket ends no page."""
+    matchers = f'{{alertname="{name}",severity="page",application="{application}"}}'
     return f"{alertmanager.url}/#/silences/new?filter={quote(matchers, safe='')}"
 
 

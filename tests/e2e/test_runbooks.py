@@ -155,6 +155,7 @@ def prepared(place: Path, at: Mapping[str, str]) -> dict[str, str]:
         "METRICS_URL": metrics,
         "RAG_MONITOR_CONFIG": str(file),
         "APPLICATION": "support-bot",
+        "SEVERITY": "page",
         "METRIC": "noise_sensitivity_irrelevant",
     }
 

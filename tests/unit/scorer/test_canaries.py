@@ -15,8 +15,11 @@ from monitor.judge.canaries import KINDS
 from monitor.judge.limits.budget import AsideBudget, Budget
 from monitor.judge.observers import CountedAside
 from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
+from monitor.judge.pipeline.recheck_choice import Equal
+from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.records import Claims, Judgement, Outcome, Usage, Verdicts, read_score_record
+from monitor.scorer.canaries import GuessedKinds
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
 from monitor.telemetry import CanaryTelemetry
@@ -60,6 +63,39 @@ async def test_examples_that_do_not_help_cost_no_time(seed: int) -> None:
     await bench.score(50)
     assert examples.shaped
     assert bench.sample("judge_not_judging", model="m") == 1
+
+
+class Slow(Stub):
+    """Takes so many turns of the event loop for a reply."""
+
+    turns = 50
+
+    async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
+        return await super().__call__(task, system, user, terms)
+
+
+@pytest.mark.parametrize("examples", ["fixed", "auto"])
+@pytest.mark.parametrize("habit", ["always n", "alternates by verdict"])
+async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
+    habit: str, examples: Examples
+) -> None:
+    """Within 50 that have ended, where a canary takes as long as the two calls of a judgement."""
+    model, of_canaries, ended = Slow(HABITS[habit]), Slow(HABITS[habit]), 0
+    of_canaries.turns = 2 * model.turns
+    choice = ExampleChoice(examples)
+    bench = CanaryBench(model, of_canaries=of_canaries, examples=choice)
+
+    async def worker() -> None:
+        nonlocal ended
+        while not bench.told and ended < 200:
+            await bench.begun().start()
+            ended += 1
+
+    await asyncio.gather(*(worker() for _ in range(8)))
+    await bench.watch.aclose()
+    assert ended <= 50
 
 
 async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
@@ -201,12 +237,54 @@ async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
 
 
 async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:
-    """On the whole it is no guesser; of that kind even the upper bound tells."""
+    """On the whole it is no guesser; and it is over some 15 right canaries of the kind later."""
     bench = CanaryBench(OfOneText("R"))
     await bench.score(500)
     assert bench.sample("judge_not_judging", model="m") == 0
     assert (bench.accuracy_upper("reference") or 1.0) < 0.75
     assert bench.accuracy_upper("passage") == 1.0
+    assert guessed(bench) == {"reference"}
+    bench.answers(Erring(0.0, seed=1))
+    before = bench.canaries("right", "wrong")
+    while guessed(bench):
+        await bench.score(1)
+    assert bench.canaries("right", "wrong") - before <= 36
+
+
+async def test_versions_by_turns_are_one_judge_that_guesses_a_kind() -> None:
+    """A provider may say another model at each reply: what is known is of the model asked for."""
+    bench = CanaryBench(OfOneText("R"))
+    for number in range(500):
+        bench.second.becomes(OTHER if number % 2 else IDENTITY)
+        await bench.score(1)
+    assert guessed(bench) == {"reference"}
+
+
+async def test_of_another_model_is_known_what_it_guesses_itself() -> None:
+    """The preferred one guesses all; who judges in its place guesses one kind."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=OfOneText("R"))
+    await bench.score(1_000)
+    assert bench.sample("judge_not_judging", model="m") == 1
+    assert bench.sample("judge_not_judging", model="n") == 0
+    assert guessed(bench, "n") == {"reference"}
+
+
+@pytest.mark.parametrize("verdicts", [1, 2, 4])
+def test_a_good_judge_guesses_no_kind(verdicts: int) -> None:
+    """Wrong in 5 % of its verdicts, over 10,000 canaries with so many of the kind each."""
+    registry, rng = CollectorRegistry(), Random(verdicts)
+    kinds = GuessedKinds("m", CanaryTelemetry(registry))
+    labels = {"kind": "reference", "model": "m"}
+    for _ in range(10_000):
+        right = sum(rng.random() >= 0.05 for _ in range(verdicts))
+        kinds.learn({"reference": Equal(right, verdicts)})
+        assert not registry.get_sample_value("rag_monitor_judge_guesses_kind", labels)
+
+
+def guessed(bench: CanaryBench, model: str = "m") -> set[str]:
+    """The kinds that a model is found to guess."""
+    name = "judge_guesses_kind"
+    return {kind for kind in KINDS if bench.sample(name, kind=kind, model=model)}
 
 
 async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
