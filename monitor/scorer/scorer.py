@@ -421,7 +421,7 @@ class Scorer:
             return 0.0
         source = interaction.source
         place = (source.topic, source.partition, source.offset)
-        return policy.budget.put_on_record(self._clock(), place)
+        return policy.budget.put_on_record(place)
 
     def _count_pick(self, interaction: Interaction, ending: JudgingResult) -> None:
         if ending.outcome is not Outcome.OVER_BUDGET:
