@@ -321,7 +321,7 @@ class ScoreRole:
             threads=self._shared.threads,
             # How plausible a time is, is for the brokers to say.
             broker_time=self._broker_time,
-            waits_for_money=self._settings.ingest.when_behind == "completeness",
+            waits_for_budget=self._settings.ingest.when_behind == "completeness",
         )
 
     def _blocks(

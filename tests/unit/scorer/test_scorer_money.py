@@ -41,7 +41,7 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     budget.spend(1.0)
     gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     scorer = Scorer(
-        ScorerSettings("s", 1_000_000, waits_for_money=waits),
+        ScorerSettings("s", 1_000_000, waits_for_budget=waits),
         Policies(ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), budget=budget)),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
