@@ -9,8 +9,8 @@ from monitor.api.problems import reason_in_words
 from monitor.lookup.shown import evidence_lines
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import verdict_in_words
-from monitor.metrics.counted import counted
-from monitor.metrics.offending import judged_claims, offending
+from monitor.metrics.offending_claims import judged_claims, offending
+from monitor.metrics.ratios import counted
 from monitor.records import ScoreRecord, UnscoredMark
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from monitor.metrics.claim_rows import RELEVANT, passage_rows, verdict_in_words
-from monitor.metrics.offending import judged_claims, passage_count, reference_claims
+from monitor.metrics.offending_claims import judged_claims, passage_count, reference_claims
 from monitor.records import ScoreRecord
 
 _MARKS: Final = {True: "✓", False: "·", None: " "}

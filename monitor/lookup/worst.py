@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from monitor.lookup.shown import shown_time
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import named_passages, verdict_in_words
-from monitor.metrics.offending import OFFENDS, judged_claims, offending, reference_claims
+from monitor.metrics.offending_claims import OFFENDS, judged_claims, offending, reference_claims
 from monitor.records import ScoreRecord
 from monitor.stats.sums import as_worse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     JudgedClaim,
     PassageOrigin,
     judged_claims,

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from monitor.evaluate.thresholds import beyond, value_of
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import verdict_in_words
-from monitor.metrics.offending import judged_claims
+from monitor.metrics.offending_claims import judged_claims
 from monitor.records import Outcome, ScoreRecord
 from monitor.suites.model import (
     NOISE_MODES,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     IRRELEVANT_CONTEXT_RELIANCE,
     JudgedClaim,
     judged_claims,
