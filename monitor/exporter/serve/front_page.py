@@ -56,7 +56,7 @@ class Front(NamedTuple):
     paused: Sequence[PauseRecord] | None = ()
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
-    money: BudgetStatus | None = None
+    budget: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
     scores: Callable[[], Sequence[ScoreTable]] | None = None
@@ -209,7 +209,7 @@ def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> _PageSect
 
 
 def _judges(front: Front, *, waits: bool) -> _PageSection:
-    judges, paused, money = front.judges, front.paused or (), front.money
+    judges, paused, budget = front.judges, front.paused or (), front.budget
     if judges is None:
         elsewhere = "This process asks no judge: see the pages of the scorers."
         return _PageSection("Judge", note=_PageLine(elsewhere))
@@ -219,9 +219,9 @@ def _judges(front: Front, *, waits: bool) -> _PageSection:
     rows += [_state(name, state, paused, waits) for name, state in judges.items()]
     if front.refused is not None:
         rows.append(_PageLine(f": {front.refused}, since the start", "Refused"))
-    if money is not None:
-        left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
-        rows.append(_PageLine(f"Money: {left} ({money.timezone})"))
+    if budget is not None:
+        left = f"{budget.left:.4f} of {budget.per_day:.2f} USD are left today"
+        rows.append(_PageLine(f"Money: {left} ({budget.timezone})"))
     return _PageSection("Judge", rows)
 
 
