@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from monitor.api.problems import said
+from monitor.api.problems import reason_in_words
 from monitor.lookup.shown import evidence_lines
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.claim_rows import verdict_said
-from monitor.metrics.counted import counted
-from monitor.metrics.offending import judged_claims, offending
+from monitor.metrics.claim_rows import verdict_in_words
+from monitor.metrics.offending_claims import judged_claims, offending
+from monitor.metrics.ratios import counted
 from monitor.records import ScoreRecord, UnscoredMark
 
 
@@ -30,7 +30,7 @@ def headline(record: ScoreRecord, metric: str) -> str:
     if isinstance(found, float):
         return f"{metric} {found:.3f}: {_share(record, metric)}"
     reason = found.unscored if isinstance(found, UnscoredMark) else str(record.reason)
-    return f"{metric} has no value: {said(reason)}"
+    return f"{metric} has no value: {reason_in_words(reason)}"
 
 
 def _share(record: ScoreRecord, metric: str) -> str:
@@ -46,7 +46,7 @@ def wrong_lines(record: ScoreRecord, metric: str) -> Iterator[str]:
     for offence in offending(record, metric):
         claim = claims[offence.number - 1]
         # By what is relevant for this metric, which may be relevance to the question.
-        said_of_it = verdict_said(claim._replace(passages=offence.passages))
+        said_of_it = verdict_in_words(claim._replace(passages=offence.passages))
         text = "(its text is not on record)" if offence.text is None else offence.text
         yield f"counts against it: claim {offence.number}, {said_of_it}: {' '.join(text.split())}"
 

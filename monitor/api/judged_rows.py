@@ -10,7 +10,7 @@ from monitor.api.judges import JudgeChoice, JudgedTurn, ready
 from monitor.api.samples import ScorableTurn
 from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.evaluate.summary import Summary
-from monitor.judge.provider.remedies import failure_said
+from monitor.judge.provider.remedies import failure_in_words
 from monitor.records import Outcome, ScoreRecord
 
 #: Some more rows than are judged at a time: the oldest may take longest.
@@ -64,7 +64,7 @@ def require_judgement(judged: JudgedTurn) -> None:
     if record.outcome not in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
         return
     reason, judge = str(record.reason), record.judge
-    said = failure_said(reason, judge.model, judged.ending.found)
+    said = failure_in_words(reason, judge.model, judged.ending.found)
     raise JudgeFailed(
         f"{judge.label} ({judge.model}) gave no judgement: {said}",
         reason=reason,

@@ -17,16 +17,16 @@ class NothingToScore(MonitorError, ValueError):
     """
 
     def __init__(self, metric: str, reason: str) -> None:
-        super().__init__(f"{metric} has no value: {said(reason)}")
+        super().__init__(f"{metric} has no value: {reason_in_words(reason)}")
         self.metric, self.reason = metric, reason
 
 
-def said(reason: str) -> str:
+def reason_in_words(reason: str) -> str:
     """A reason in words, with its name.
 
-    >>> said("NO_CLAIMS")
+    >>> reason_in_words("NO_CLAIMS")
     'the response claims nothing (NO_CLAIMS)'
-    >>> said("JUDGE_FAILED")
+    >>> reason_in_words("JUDGE_FAILED")
     'JUDGE_FAILED'
     """
     return f"{UNSCORED_IN_WORDS[reason]} ({reason})" if reason in UNSCORED_IN_WORDS else reason

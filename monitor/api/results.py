@@ -8,7 +8,7 @@ from typing import Any
 from monitor.api.arithmetic import ScoreNumber
 from monitor.api.explained import as_html, explained, headline
 from monitor.api.problems import NothingToScore
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     JudgedClaim,
     Offence,
     ReferenceClaim,
@@ -17,7 +17,7 @@ from monitor.metrics.offending import (
     passage_count,
     reference_claims,
 )
-from monitor.metrics.offending import relevance as relevance_of
+from monitor.metrics.offending_claims import relevance as relevance_of
 from monitor.records import Judgement, Labels, ScoreRecord, UnscoredMark, Usage
 
 

@@ -9,7 +9,7 @@ from monitor.api.arguments import meant
 from monitor.api.explained import headline, wrong_lines
 from monitor.api.judged_rows import judged_rows
 from monitor.api.judges import JudgeChoice
-from monitor.api.problems import said
+from monitor.api.problems import reason_in_words
 from monitor.api.results import MetricResult
 from monitor.api.running import to_its_end
 from monitor.api.samples import turn_of
@@ -63,7 +63,7 @@ def _broken(results: Mapping[str, MetricResult], bounds: Mapping[str, float]) ->
         result = results[name]
         if result.value is None:
             yield f"{name} has no value, so it cannot be {_wanted(name, bound)}: " + (
-                said(str(result.reason))
+                reason_in_words(str(result.reason))
             )
         elif (result.value < bound) if CATALOGUE[name].higher_is_better else (result.value > bound):
             line = headline(result.record, name)

@@ -17,7 +17,7 @@ from monitor.app.live_scores import LiveScores
 from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.follower import EvidenceFollower, KeptEvidence
 from monitor.audit.forgetter import TextForgetter
-from monitor.audit.serve.judges import SaidOfJudge
+from monitor.audit.serve.judges import JudgeOnControl
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords, TrustedProxy
 from monitor.audit.serve.site import AlarmViews, AuditSite, LiveBoard, SiteParts
@@ -41,7 +41,7 @@ from monitor.exporter.serve.alarm_page import (
     alarm_fragment,
     alarm_list,
     alarm_status,
-    calm_said,
+    calm_in_words,
 )
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
@@ -154,7 +154,7 @@ class AuditRole:
                 partial(alarm_list, empty="There has been no alarm."),
                 partial(alarm_status, answers="/interactions"),
             ),
-            self._said_of,
+            self._on_control,
             self._board,
         )
 
@@ -204,7 +204,7 @@ class AuditRole:
         empty = "No scores yet: nothing was scored within the horizon."
         if not live.is_ready:
             empty = f"The numbers are still being read. {waiting}".rstrip()
-        calm = calm_said(one.row for one in rows) if live.is_ready else UNREAD
+        calm = calm_in_words(one.row for one in rows) if live.is_ready else UNREAD
         table = live_table(rows, self._alarms.by_key.values(), "/interactions")
         return LiveBoard(
             table if rows else "",
@@ -213,8 +213,8 @@ class AuditRole:
             tuple(str(one) for one in live.controls.pauses.records(now)),
         )
 
-    def _said_of(self, application: str, judge: str) -> SaidOfJudge:
-        return SaidOfJudge(
+    def _on_control(self, application: str, judge: str) -> JudgeOnControl:
+        return JudgeOnControl(
             self._corrections.latest.get(correction_key(application, judge)),
             self._baselines.of(baseline_key(application, judge)),
             self._live.learning(application, judge),

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from monitor.app.formats import topic_formats
 from monitor.app.judges import build_judges, unpriced, with_dry_run_judges
-from monitor.app.policies import build_budget, build_policies
+from monitor.app.policies import build_policies, has_budget
 from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.errors import TooLarge
@@ -129,7 +129,7 @@ async def backlog(
         sum(one.end - one.recent for one in found),
         sample.usd_each if is_asked else 0.0,
         is_asked,
-        build_budget(settings) is not None,
+        has_budget(settings),
         round(unread * sample.too_old),
         sample.is_priced,
     )

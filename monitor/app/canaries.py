@@ -9,7 +9,7 @@ from random import Random
 
 from monitor.app.judge_settings import in_order, llm_settings
 from monitor.app.judges import ConfiguredJudge, judges_of
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedAside
@@ -25,7 +25,7 @@ def with_canaries(
     configured_judges: Sequence[ConfiguredJudge],
     telemetry: CanaryTelemetry,
     *,
-    budget: AsideBudget,
+    budget: Budget | None = None,
     tell: Tell,
     clock: Callable[[], float],
     rng: Random,

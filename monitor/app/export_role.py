@@ -25,7 +25,7 @@ from monitor.telemetry import BurstTelemetry, ExporterTelemetry
 class ExportRole:
     """Follows scores, control and alarms; ``pages`` get its gauges.
 
-    ``heard`` is told the result of every control record, for others in the process.
+    ``report`` is told the result of every control record, for others in the process.
     """
 
     #: What follows the topics.
@@ -37,7 +37,7 @@ class ExportRole:
         self,
         shared: Shared,
         aggregators: Aggregators,
-        heard: Callable[[str], None] = lambda _result: None,
+        report: Callable[[str], None] = lambda _result: None,
     ) -> None:
         self._shared, self._aggregators = shared, aggregators
         settings, topics = shared.settings, shared.settings.kafka.topics
@@ -53,7 +53,7 @@ class ExportRole:
             segment_of=segment_names(settings),
             allowed=burst_allowance(settings),
             controls=shared.controls,
-            heard=heard,
+            report=report,
             writer=secrets.token_hex(8),
         )
 

@@ -15,7 +15,7 @@ from monitor.config import Settings, seconds
 from monitor.errors import ConfigurationError
 from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.limits.breaker import BreakerSettings
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.limits.quota import LocalQuota, PerMinute, Quota
@@ -156,7 +156,7 @@ def require_addresses(settings: Settings) -> None:
 def with_rechecks(
     configured_judges: Sequence[ConfiguredJudge],
     telemetry: RecheckTelemetry,
-    budget: AsideBudget,
+    budget: Budget | None = None,
 ) -> list[ConfiguredJudge]:
     """The same judges, where models have a second one judge a share of the interactions again.
 

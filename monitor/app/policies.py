@@ -20,18 +20,19 @@ from monitor.scorer.judging import ScoringPolicy
 T = TypeVar("T")
 
 
-def build_budget(settings: Settings) -> Budget | None:
-    """What may be spent in a day; None where nobody says, or no model is asked."""
-    usd, sections = settings.limits.usd_per_day, [settings.judge]
-    sections += [each.judge for each in settings.effective]
-    if usd is None or all(section.kind == "offline" for section in sections):
+def build_budget(settings: Settings, clock: Callable[[], float]) -> Budget | None:
+    """What may be spent in a day; None where there is none. ``clock`` gives epoch seconds."""
+    usd = settings.limits.usd_per_day
+    if usd is None or not has_budget(settings):
         return None
-    return Budget(usd, ZoneInfo(settings.budget.timezone))
+    return Budget(usd, ZoneInfo(settings.budget.timezone), clock)
 
 
 def has_budget(settings: Settings) -> bool:
-    """Whether there is one."""
-    return build_budget(settings) is not None
+    """Whether somebody says what may be spent, and a model is asked."""
+    sections = [settings.judge, *(each.judge for each in settings.effective)]
+    is_asked = any(section.kind != "offline" for section in sections)
+    return is_asked and settings.limits.usd_per_day is not None
 
 
 def build_policies(

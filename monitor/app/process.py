@@ -99,8 +99,8 @@ class Monitor:
         if "score" in roles:
             self._scorer = self.score_role(self.shared, follows_control="export" not in roles)
         if "export" in roles:
-            heard = (lambda _: None) if self._scorer is None else self._scorer.count_control
-            self._exporter = self.export_role(self.shared, self.aggregators, heard)
+            report = (lambda _: None) if self._scorer is None else self._scorer.count_control
+            self._exporter = self.export_role(self.shared, self.aggregators, report)
         # Not ready before the roles have said what they wait for.
         for role in (self._scorer, self._exporter):
             if role is not None:

@@ -34,7 +34,7 @@ from monitor.errors import DependencyRefused
 from monitor.ingest.consumer.loop import ConsumingLoop
 from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.budget import AsideBudget, Budget, BudgetStatus, over_budget
+from monitor.judge.limits.budget import Budget, BudgetStatus, over_budget
 from monitor.judge.limits.provider_gates import worst_states
 from monitor.judge.pipeline.complaints import ReplyTally
 from monitor.kafka.group import GroupConsumer
@@ -116,7 +116,7 @@ class ScoreRole:
             if each.section.kind == "offline"
         }
         found = worst_states(each.provider_gates for each in self._judges)
-        is_spent = self._budget is not None and self._budget.is_spent(self._clock())
+        is_spent = self._budget is not None and self._budget.is_spent()
         return offline | {m: over_budget(s) if is_spent else s for m, s in found.items()}
 
     def refused(self) -> str | None:
@@ -125,10 +125,7 @@ class ScoreRole:
 
     def budget_status(self) -> BudgetStatus | None:
         """What is left of today's money; None without a budget, or before it is known."""
-        if self._budget is None:
-            return None
-        left, zone = self._budget.left(self._clock()), self._settings.budget.timezone
-        return BudgetStatus(left, self._budget.usd_per_day, zone)
+        return None if self._budget is None else self._budget.status()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
@@ -138,7 +135,7 @@ class ScoreRole:
         caches = Caches(self._telemetry.judge_cache)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(caches.aclose)
-            budget = build_budget(self._settings)
+            budget = build_budget(self._settings, self._clock)
             judges = self._judges_of(caches, budget)
             for each in judges:
                 tell_judge(each)
@@ -172,11 +169,10 @@ class ScoreRole:
             logger().warning("limits_unused", model=unused, what="no judge asks this model")
         if why := unused_floors(self._settings):
             logger().warning("floors_unused", what=why)
-        aside = AsideBudget(budget, self._clock)
         return with_canaries(
-            with_rechecks(judges, self._telemetry.recheck, aside),
+            with_rechecks(judges, self._telemetry.recheck, budget),
             self._telemetry.canary,
-            budget=aside,
+            budget=budget,
             tell=self._does_not_judge,
             clock=self._clock,
             rng=Random(),
@@ -252,13 +248,7 @@ class ScoreRole:
         for each in judges:
             await each.judge.prepare()
         require_prices(judges)
-        per_day, clock = budget.usd_per_day, self._clock
-        BudgetTelemetry(
-            self._shared.registry,
-            per_day,
-            lambda: budget.spent(clock()),
-            lambda: budget.day_end(clock()),
-        )
+        BudgetTelemetry(self._shared.registry, budget.usd_per_day, budget.spent, budget.day_end)
 
     def _judge_paused(self, judge: str, why: str | None) -> None:
         """Not ready is not stuck: nothing ends while judging pauses."""
@@ -331,7 +321,7 @@ class ScoreRole:
             threads=self._shared.threads,
             # How plausible a time is, is for the brokers to say.
             broker_time=self._broker_time,
-            waits_for_money=self._settings.ingest.when_behind == "completeness",
+            waits_for_budget=self._settings.ingest.when_behind == "completeness",
         )
 
     def _blocks(
@@ -363,7 +353,7 @@ class ScoreRole:
     async def _know_spending(self, stack: AsyncExitStack, budget: Budget) -> asyncio.Task[None]:
         """What was spent today is known before anything is judged, and followed from then on."""
         topic = self._settings.kafka.topics.scores
-        spending = Spending(self._shared.output, topic, budget, self._health, self._clock)
+        spending = Spending(self._shared.output, topic, budget, self._health)
         follower = asyncio.create_task(spending.run())
         stack.push_async_callback(ended, follower)
         known = asyncio.create_task(spending.is_known.wait())

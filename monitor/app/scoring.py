@@ -39,7 +39,7 @@ def build_scorer(
     budget: Budget | None = None,
     threads: Threads | None = None,
     broker_time: Callable[[], float] | None = None,
-    waits_for_money: bool = False,
+    waits_for_budget: bool = False,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Scorer:
     """Everything that becomes of a record.
@@ -49,7 +49,7 @@ def build_scorer(
     circuit = CircuitLimits(**settings.ingest.circuit.model_dump())
     gate = DeadLetterGate(circuit, telemetry, health, monotonic)
     return Scorer(
-        _scorer_settings(settings, waits_for_money),
+        _scorer_settings(settings, waits_for_budget),
         build_policies(settings, judges, budget),
         producer,
         DeadLetters(
@@ -73,11 +73,11 @@ def build_scorer(
     )
 
 
-def _scorer_settings(settings: Settings, waits_for_money: bool) -> ScorerSettings:
+def _scorer_settings(settings: Settings, waits_for_budget: bool) -> ScorerSettings:
     return ScorerSettings(
         settings.kafka.topics.scores,
         settings.kafka.max_record_bytes,
-        waits_for_money=waits_for_money,
+        waits_for_budget=waits_for_budget,
         trace_quiet_s=settings.ingest.trace_quiet_s,
         trace_wait_s=settings.ingest.trace_wait_s,
     )

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.offending import passage_count
+from monitor.metrics.offending_claims import passage_count
 from monitor.records import Claims, Judgement, ScoreRecord, Verdicts
 
 #: What people can correct: the fields of ``Verdicts`` that are yes or no about a claim.

@@ -161,12 +161,12 @@ def _check_judges(settings: Settings) -> None:
     import asyncio
 
     from monitor.app.judges import build_judges, require_addresses, require_prices
-    from monitor.app.policies import build_budget
+    from monitor.app.policies import has_budget
     from monitor.telemetry import ScorerTelemetry, new_registry
 
     require_addresses(settings)
     configured_judges = build_judges(settings, ScorerTelemetry(new_registry()))
-    if build_budget(settings) is None:
+    if not has_budget(settings):
         return
 
     async def prepared() -> None:

@@ -42,7 +42,7 @@ def _section(name: str) -> str:
     entry = listed(field)
     if entry is not None:
         rows = [(field.alias or key, field) for key, field in entry.model_fields.items()]
-        return _chapter(f"Entries of `{name}`", f"A list of {_said(field)}", rows)
+        return _chapter(f"Entries of `{name}`", f"A list of {_list_in_words(field)}", rows)
     rows = [(path, field) for path, field in paths() if path.startswith(f"{name}.")]
     about = _first_line(field.annotation)
     if name == "kafka_output":
@@ -61,7 +61,7 @@ def _chapter(title: str, about: str, rows: list[tuple[str, FieldInfo]]) -> str:
     return "\n".join([f"## {title}", "", about, "", *lines, ""])
 
 
-def _said(field: FieldInfo) -> str:
+def _list_in_words(field: FieldInfo) -> str:
     what, _, rest = (field.description or "").partition(": a list, ")
     return f"{what}. {rest[:1].upper()}{rest[1:]}."
 

@@ -11,10 +11,10 @@ from monitor.records.forgetting import ForgottenKind, without_texts
 
 
 class ForgottenTexts:
-    """Knows of a record whether it was forgotten. ``heard`` is told of each that is new."""
+    """Knows of a record whether it was forgotten. ``report`` is told of each that is new."""
 
-    def __init__(self, heard: Callable[[ForgottenRecord], None] = lambda _: None) -> None:
-        self._heard = heard
+    def __init__(self, report: Callable[[ForgottenRecord], None] = lambda _: None) -> None:
+        self._report = report
         self._fingerprints: set[str] = set()
         #: How many records on the topic ask for each way to compute a fingerprint.
         self._kinds: dict[ForgottenKind, set[str]] = {}
@@ -33,7 +33,7 @@ class ForgottenTexts:
             self._fingerprints.add(found.fingerprint)
             self._kinds.setdefault(found.kind_of_value, set()).add(found.fingerprint)
             if is_new:
-                self._heard(found)
+                self._report(found)
 
     def _remove(self, fingerprint: str) -> None:
         self._fingerprints.discard(fingerprint)

@@ -40,11 +40,11 @@ class Outbox:
 
     def offer(self, record: Keyed | Removed) -> None:
         """Write it, unless one with its key is under way; ``Removed`` as a tombstone."""
-        if not self.holds(record.key):
+        if not self.is_under_way(record.key):
             self._under_way.add(record.key)
             self._queue.put_nowait(record)
 
-    def holds(self, key: str) -> bool:
+    def is_under_way(self, key: str) -> bool:
         """Whether one with this key is under way, or was refused just now."""
         return key in self._under_way
 

@@ -20,7 +20,7 @@ from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome
 from monitor.records.control import EVERY
-from monitor.status.bars import said
+from monitor.status.bars import gauge_in_words
 from monitor.status.fitting import Drawing, fitted
 from monitor.status.gauges import CHOSEN, gauge_table
 from monitor.status.history import Look, ScrapeHistory
@@ -76,7 +76,7 @@ class View:
         parts += [f"consumed {page.consumed:5}", f"scored {scored:5}"]
         parts += [f"PAUSED {', '.join(page.paused)}"] if page.paused else []
         for metric in (MOVED, "faithfulness"):
-            parts.append(f"{metric}[{window}] {said(page.gauges.get((metric, window)))}")
+            parts.append(f"{metric}[{window}] {gauge_in_words(page.gauges.get((metric, window)))}")
         if page.learning is not None and page.learning.is_over:
             parts.append(f"evidence {evidence_words(page.watched.get(MOVED))}")
         else:

@@ -11,7 +11,7 @@ from typing import Final
 from monitor.evaluate.column import ColumnStatistics, described
 from monitor.evaluate.thresholds import RowThresholds
 from monitor.ingest.event_time import Replaced
-from monitor.judge.provider.remedies import failure_said
+from monitor.judge.provider.remedies import failure_in_words
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome, ScoreRecord, Usage
 from monitor.scorer.score_records import JudgingResult
@@ -100,7 +100,7 @@ class Summary:
     def ended(self, ending: JudgingResult) -> None:
         """How one ended, before it is a record: that does not hold the cause of a failure."""
         if ending.outcome is Outcome.JUDGE_FAILED and ending.reason:
-            said = failure_said(ending.reason, ending.judge.model, ending.found)
+            said = failure_in_words(ending.reason, ending.judge.model, ending.found)
             self.causes[ending.reason] = said
 
     @property

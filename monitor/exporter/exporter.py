@@ -93,7 +93,7 @@ class Exporter:
     ``clock`` gives epoch seconds, ``steady`` seconds that nobody sets. ``segment_of`` gives the
     attribute that the segments of an application are values of. ``writer`` is a name that no other
     process has. Without ``publishes`` it writes nothing, and shows what the others have
-    published. ``controls`` are kept up with the control topic; ``heard`` is told the result of
+    published. ``controls`` are kept up with the control topic; ``report`` is told the result of
     each of its records.
     """
 
@@ -113,12 +113,12 @@ class Exporter:
         segment_of: Callable[[str], str | None] = lambda _application: None,
         writer: str,
         controls: Controls,
-        heard: Callable[[str], None] = lambda _result: None,
+        report: Callable[[str], None] = lambda _result: None,
         allowed: BurstAllowance | None = None,
         steady: Callable[[], float] = steady_seconds,
         publishes: bool = True,
     ) -> None:
-        self._heard, self._controls, self._publishes = heard, controls, publishes
+        self._report, self._controls, self._publishes = report, controls, publishes
         #: What audits say of judges, as the control topic has it.
         self.corrections = Corrections()
         self._forgotten = ForgottenTexts()
@@ -196,7 +196,7 @@ class Exporter:
 
         def count(result: str) -> None:
             self._telemetry.control_records.labels(result).inc()
-            self._heard(result)
+            self._report(result)
 
         def changed() -> None:
             self._schedule.show()

@@ -55,7 +55,7 @@ class Allowance:
         if planned and self._planned.calls:
             left = self._planned
             self._planned = Demand(left.calls - 1, max(0, left.tokens - tokens))
-        elif not self._ceiling.holds(self.made + self._planned + Demand(1, tokens)):
+        elif not self._ceiling.allows(self.made + self._planned + Demand(1, tokens)):
             return False
         self.made += Demand(1, tokens)
         return True

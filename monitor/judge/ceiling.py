@@ -29,7 +29,7 @@ class Ceiling:
     calls: int | None = None
     tokens: int | None = None
 
-    def holds(self, demand: Demand) -> bool:
+    def allows(self, demand: Demand) -> bool:
         """Whether so much may be asked."""
         return not any(self._exceeded(demand))
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from monitor.judge.cache.store import Result, What
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.provider_gate import ProviderState, worst
 from monitor.judge.pipeline.complaints import ReplyTally, commonest
 from monitor.records import Usage
@@ -84,7 +84,7 @@ class CountedCalls:
 class CountedAside:
     """A ``CallObserver`` of judgements beside the traffic: what they cost stands apart."""
 
-    def __init__(self, telemetry: AsideTelemetry, budget: AsideBudget) -> None:
+    def __init__(self, telemetry: AsideTelemetry, budget: Budget | None = None) -> None:
         self._aside, self._budget = telemetry, budget
 
     def call_finished(self, task: str, seconds: float, usage: Usage, error: str | None) -> None:
@@ -94,7 +94,8 @@ class CountedAside:
         self._aside.tokens.labels("completion").inc(usage.completion_tokens)
         self._aside.tokens.labels("reasoning").inc(usage.reasoning_tokens)
         self._aside.usd.inc(usage.usd)
-        self._budget.spend(usage.usd)
+        if self._budget is not None:
+            self._budget.spend(usage.usd)
 
     def retried(self, reason: str) -> None:
         """Nothing: the calls say it."""
@@ -109,7 +110,7 @@ class CountedAside:
 class CountedRecheck(CountedAside):
     """The same of rechecks, with what they miss."""
 
-    def __init__(self, telemetry: RecheckTelemetry, budget: AsideBudget) -> None:
+    def __init__(self, telemetry: RecheckTelemetry, budget: Budget | None = None) -> None:
         super().__init__(telemetry, budget)
         self._telemetry = telemetry
 

@@ -68,10 +68,10 @@ class BrokerClock:
         """``broker_time`` where ``clock`` is our own; nothing is known of another clock."""
         return self.broker_time if clock is self.own else lambda: None
 
-    def heard(self, broker_s: float, began_s: float) -> None:
+    def observe(self, broker_s: float, began_s: float) -> None:
         """A broker has told its time in an answer to what was sent at ``began_s`` by our clock.
 
-        What cannot be a time is not heard.
+        What cannot be a time is ignored.
         """
         ended_s = self.own()
         if broker_s >= FIRST_S and 0 <= ended_s - began_s <= LONGEST_ANSWER_S:
@@ -94,12 +94,12 @@ class BrokerClock:
         return self.offset_s is not None and abs(self.offset_s) > limit_s
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """What is wrong, in words.
 
-        >>> clock = BrokerClock(lambda: 2e9); clock.heard(2e9 - 7_100, 2e9); clock.said
+        >>> clock = BrokerClock(lambda: 2e9); clock.observe(2e9 - 7_100, 2e9); clock.in_words
         'this clock is 2 h ahead of the broker'
-        >>> clock.heard(2e9 + 400, 2e9); clock.said
+        >>> clock.observe(2e9 + 400, 2e9); clock.in_words
         'this clock is 7 min behind the broker'
         """
         if self.offset_s is None:

@@ -68,7 +68,7 @@ class ClockWatch:
         is_off = clock.is_off(self._limit_s)
         if is_off:
             where = self._connection.bootstrap_servers
-            self._health.waits(self._part, f"{clock.said} ({where}); set it right")
+            self._health.waits(self._part, f"{clock.in_words} ({where}); set it right")
         if is_off == self._is_off:
             return
         self._is_off = is_off
@@ -77,7 +77,7 @@ class ClockWatch:
                 "clock_off",
                 broker=self._connection.bootstrap_servers,
                 offset_s=round(clock.offset_s or 0.0, 1),
-                hint=f"{clock.said}: set it right; windows, budgets and pauses go by it",
+                hint=f"{clock.in_words}: set it right; windows, budgets and pauses go by it",
             )
         else:
             self._health.ready(self._part)
@@ -110,7 +110,7 @@ class ClockWatch:
         if found is None:
             self._unknown("grant Describe on the cluster, and it reports its time")
             return False
-        clock.heard(found / 1000, began_s)
+        clock.observe(found / 1000, began_s)
         return True
 
     async def _connected(self) -> AIOKafkaClient:

@@ -170,7 +170,7 @@ class Producer:
     def _hear(self, written: RecordMetadata, began_s: float) -> None:
         """Where the topic's times are the broker's own, it has just told its time."""
         if written.timestamp_type == _LOG_APPEND_TIME:
-            self._connection.clock.heard(written.timestamp / 1000, began_s)
+            self._connection.clock.observe(written.timestamp / 1000, began_s)
 
     async def _send_alone(self, record: Outgoing) -> None:
         """In a batch of its own, to the partition where it would have gone."""
@@ -203,7 +203,7 @@ class Producer:
         """It passes when somebody sets the clock: nothing that was paid for is lost."""
         clock = self._connection.clock
         clock.refused()
-        found = f"topic {topic} takes no record with the time of this machine: {clock.said}"
+        found = f"topic {topic} takes no record with the time of this machine: {clock.in_words}"
         mend = (
             "set this machine's clock right; records wait for it (the topic's "
             "message.timestamp.after.max.ms is how far ahead it may be)"

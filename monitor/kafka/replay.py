@@ -359,7 +359,7 @@ class Redelivery(ConsumerRebalanceListener):
         it for ``silence_s`` seconds, also because others have not left it partitions yet.
         """
         silence = Silence(silence_s)
-        while not stop.is_set() and (batches := await self._heard(silence)) is not None:
+        while not stop.is_set() and (batches := await self._polled(silence)) is not None:
             assignment = self._assignments  # theirs: nothing has happened since they were drained
             for part, records in batches.items():
                 if not await self._take(take, part, records, assignment):
@@ -374,7 +374,7 @@ class Redelivery(ConsumerRebalanceListener):
         except (errors.KafkaError, TimeoutError):  # revoked meanwhile; or the broker is away
             return True
 
-    async def _heard(self, silence: Silence) -> dict[TopicPartition, list[KafkaRecord]] | None:
+    async def _polled(self, silence: Silence) -> dict[TopicPartition, list[KafkaRecord]] | None:
         """The next records; None at the end."""
         try:
             return await silence.broken(self._next())

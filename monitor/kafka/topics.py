@@ -112,7 +112,7 @@ async def check_retention(connection: Connection, topic: str, keep_s: int, healt
 
     A broker that does not tell (no right, no such request) is taken at its word: nothing is said.
     """
-    found = await _told(connection, topic, health, "check_retention")
+    found = await _described(connection, topic, health, "check_retention")
     if found is not None and (complaint := retention_complaint(found, keep_s)):
         logger().warning("scores_retention", topic=topic, what=complaint)
 
@@ -124,7 +124,7 @@ async def check_compaction(
 
     ``loses`` is what would happen then.
     """
-    found = await _told(connection, topic, health, "check_compaction")
+    found = await _described(connection, topic, health, "check_compaction")
     if found is not None and found.get("cleanup.policy", "compact") != "compact":
         logger().warning(
             event,
@@ -133,7 +133,7 @@ async def check_compaction(
         )
 
 
-async def _told(
+async def _described(
     connection: Connection, topic: str, health: Health, part: str
 ) -> dict[str, str] | None:
     """The settings of a topic; None when the broker does not tell."""

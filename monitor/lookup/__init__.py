@@ -1,1 +1,4 @@
-"""Single answers, from the topics alone: the worst, one in full, and why one was not judged."""
+"""Single answers, from the topics alone: the worst, one in full, why one was judged or was not.
+
+Whoever can find all that there is of an interaction also takes its texts away: ``forgetting``.
+"""

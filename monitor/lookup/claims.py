@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from monitor.metrics.claim_rows import RELEVANT, passage_rows, verdict_said
-from monitor.metrics.offending import judged_claims, passage_count, reference_claims
+from monitor.metrics.claim_rows import RELEVANT, passage_rows, verdict_in_words
+from monitor.metrics.offending_claims import judged_claims, passage_count, reference_claims
 from monitor.records import ScoreRecord
 
 _MARKS: Final = {True: "✓", False: "·", None: " "}
@@ -36,7 +36,7 @@ def claim_lines(record: ScoreRecord) -> Iterator[str]:
         cells += [f"{_MARKS[claim.together]:>3}"]
         cells += [f"{_MARKS[claim.correct]:>3}"] if has_reference else []
         text = _GONE if claim.text is None else " ".join(claim.text.split())
-        yield f"  {claim.number:>2}  {' '.join(cells)}  {text}  ← {verdict_said(claim)}"
+        yield f"  {claim.number:>2}  {' '.join(cells)}  {text}  ← {verdict_in_words(claim)}"
 
 
 def reference_lines(record: ScoreRecord) -> Iterator[str]:

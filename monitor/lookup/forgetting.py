@@ -218,15 +218,15 @@ async def _of_topics(connection: Connection, topics: Sequence[str], now: datetim
             await inspector.stop()
     except Unanswered as error:
         return [f"{topic}: until its retention ends ({error})" for topic in topics]
-    return [f"{topic}: {until_said(found[topic], now)}" for topic in topics if topic in found]
+    return [f"{topic}: {until_in_words(found[topic], now)}" for topic in topics if topic in found]
 
 
-def until_said(configs: Mapping[str, str] | Unanswered, now: datetime) -> str:
+def until_in_words(configs: Mapping[str, str] | Unanswered, now: datetime) -> str:
     """Until when a topic holds what is on it by now.
 
-    >>> until_said({"retention.ms": "86400000"}, datetime(2026, 11, 22, tzinfo=UTC))
+    >>> until_in_words({"retention.ms": "86400000"}, datetime(2026, 11, 22, tzinfo=UTC))
     'until 2026-11-23 00:00 UTC or up to one segment later (retention.ms is 1 day)'
-    >>> until_said({"retention.ms": "-1"}, datetime(2026, 11, 22, tzinfo=UTC))
+    >>> until_in_words({"retention.ms": "-1"}, datetime(2026, 11, 22, tzinfo=UTC))
     'for ever (retention.ms is -1)'
     """
     if isinstance(configs, Unanswered):

@@ -13,7 +13,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.findings import PlacedScore
-from monitor.metrics.offending import judged_claims, reference_claims
+from monitor.metrics.offending_claims import judged_claims, reference_claims
 from monitor.records import ScoreRecord, read_score_record
 
 #: Records are found by the broker's time, and wanted by event time: this much before it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -236,12 +236,12 @@ async def _slot_of(access: LookupAccess, inputs: Sequence[PlacedInput]) -> Place
 
     async with scanned(access, access.output) as scan:
         async for found in scores(scan, topic, may_be, since):
-            if any(_stands_for(found, each) for each in wanted):
+            if any(_is_of_slot(found, each) for each in wanted):
                 return found
     return None
 
 
-def _stands_for(found: PlacedScore, one: PlacedInput) -> bool:
+def _is_of_slot(found: PlacedScore, one: PlacedInput) -> bool:
     record, sampling = found.record, found.record.sampling
     if one.interaction is None or sampling.first_offset is None or sampling.last_offset is None:
         return False
@@ -261,10 +261,4 @@ async def _paused(access: LookupAccess, inputs: Sequence[PlacedInput], now: floa
         held = await in_force(control, now)
     except DependencyRefused:
         return ()
-    return list(_said(held, names))
-
-
-def _said(held: Sequence[Any], names: set[str]) -> Iterator[str]:
-    for each in held:
-        if not each.application or each.application in names:
-            yield str(each)
+    return [str(each) for each in held if not each.application or each.application in names]

@@ -10,7 +10,7 @@ from monitor.lookup.claims import claim_lines, passage_lines, reference_lines
 from monitor.lookup.findings import PlacedScore
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.metrics.claim_rows import claim_tables
-from monitor.metrics.offending import judged_claims, reference_claims
+from monitor.metrics.offending_claims import judged_claims, reference_claims
 from monitor.records import ScoreRecord
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from monitor.lookup.shown import shown_time
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.claim_rows import named_passages, verdict_said
-from monitor.metrics.offending import OFFENDS, judged_claims, offending, reference_claims
+from monitor.metrics.claim_rows import named_passages, verdict_in_words
+from monitor.metrics.offending_claims import OFFENDS, judged_claims, offending, reference_claims
 from monitor.records import ScoreRecord
 from monitor.stats.sums import as_worse
 
@@ -113,7 +113,7 @@ def faults(record: ScoreRecord, metric: str) -> list[dict[str, Any]]:
         {
             "number": claim.number,
             "text": claim.text,
-            "wrong": verdict_said(claim),
+            "wrong": verdict_in_words(claim),
             "passages": named_passages(claim.passages),
         }
         for claim in judged_claims(record)

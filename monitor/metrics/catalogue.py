@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from monitor.metrics.answer_relevance import answer_relevance
 from monitor.metrics.correctness import (
     claim_f1,
     claim_precision,
@@ -23,14 +24,13 @@ from monitor.metrics.correctness import (
     self_knowledge,
 )
 from monitor.metrics.every_pick import answered, retrieved
+from monitor.metrics.faithfulness import faithfulness, faithfulness_by_passage
 from monitor.metrics.noise import (
     irrelevant_context_reliance,
     noise_sensitivity_irrelevant,
     noise_sensitivity_relevant,
 )
-from monitor.metrics.question import answer_relevance
 from monitor.metrics.retrieval import context_precision, context_recall, context_utilization
-from monitor.metrics.support import faithfulness, faithfulness_by_passage
 from monitor.records import Judgement, Kind, Unscored
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     JudgedClaim,
     PassageOrigin,
     judged_claims,
@@ -19,9 +19,9 @@ from monitor.records import ScoreRecord
 RELEVANT: Final = {True: "relevant", False: "irrelevant", None: ""}
 
 
-def verdict_said(claim: JudgedClaim) -> str:
+def verdict_in_words(claim: JudgedClaim) -> str:
     """What is wrong with a claim or right, and where it came from."""
-    where = origins_said(claim)
+    where = origins_in_words(claim)
     if claim.correct is None:
         return f"supported by {where}" if claim.together else "in no passage"
     if claim.correct:
@@ -29,7 +29,7 @@ def verdict_said(claim: JudgedClaim) -> str:
     return f"wrong, from {where}" if claim.together or claim.passages else "wrong, in no passage"
 
 
-def origins_said(claim: JudgedClaim) -> str:
+def origins_in_words(claim: JudgedClaim) -> str:
     """The passages that support it; together where none does alone."""
     if not claim.passages:
         return "several passages together"
@@ -60,7 +60,7 @@ def claim_tables(record: ScoreRecord) -> dict[str, Any]:
                 "together": claim.together,
                 "by_reference": claim.correct,
                 "wrong": claim.is_wrong,
-                "verdict": verdict_said(claim),
+                "verdict": verdict_in_words(claim),
                 "passages": named_passages(claim.passages),
             }
             for claim in judged_claims(record)

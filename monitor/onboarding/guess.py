@@ -30,7 +30,7 @@ from monitor.onboarding.values import (
     are_turns,
     differ_too_much,
     have_own_keys,
-    is_said_by_all,
+    is_same_in_all,
     is_text,
     is_time,
     passages_at,
@@ -172,7 +172,7 @@ def _is_none(name: str, place: FoundPlace, fitting: Sequence[Any], asked: frozen
     texts = [str(text_of(name, value)) for value in fitting]
     # What was asked stands in the inputs of several steps, under names that say little.
     repeated = sum(text in asked for text in texts)
-    return is_said_by_all(name, texts) or 2 * repeated > len(texts)
+    return is_same_in_all(name, texts) or 2 * repeated > len(texts)
 
 
 def _asked(guess: Guess, taken: dict[str, FoundPlace]) -> frozenset[str]:

@@ -85,10 +85,10 @@ def text_of(field_name: str, value: Any) -> Any:
     return chat.question(value, "") if field_name == "user_input" else chat.answer(value, "")
 
 
-def is_said_by_all(field_name: str, texts: Sequence[Any]) -> bool:
+def is_same_in_all(field_name: str, texts: Sequence[Any]) -> bool:
     """Whether nearly all records have the same text: a system prompt, or a status.
 
-    >>> is_said_by_all("user_input", ["Answer."] * 9), is_said_by_all("user_input", ["Why?"])
+    >>> is_same_in_all("user_input", ["Answer."] * 9), is_same_in_all("user_input", ["Why?"])
     (True, False)
     """
     if len(texts) < _FEW:

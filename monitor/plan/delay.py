@@ -54,7 +54,7 @@ class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
     ``members`` is the number of interactions that one judgement stands for. ``in_period`` are
-    judged in a period, so that evidence of one to two times as many counts. ``patience`` is how
+    judged in a period, so that evidence of one to two times as many counts. ``most_waited`` is how
     many are waited for. A ``provisional`` baseline tolerates more.
     """
 
@@ -63,7 +63,7 @@ class WatchSettings:
     members: int = 1
     tolerance: Tolerance = NOTHING
     in_period: int = 2 * MOST_WAITED
-    patience: int = MOST_WAITED
+    most_waited: int = MOST_WAITED
     provisional: bool = False
 
 
@@ -99,7 +99,7 @@ class Simulation:
             slots = self._slots(known, pool, random)
             judged = self._until_alarm(evidence, slots, random)
             lengths.append(math.inf if judged is None else judged)
-            steps += min(lengths[-1], self._watch.patience)
+            steps += min(lengths[-1], self._watch.most_waited)
             if steps > _MOST_STEPS and len(lengths) >= _LEAST_MONITORS:
                 break
         return Delay(_quantile(lengths, _HALF), _quantile(lengths, _NINE_OF_TEN))
@@ -150,7 +150,7 @@ class Simulation:
         """A period ends at random after the change: what is older than the one before is gone."""
         threshold, in_period = self._watch.threshold, self._watch.in_period
         left, of_period = random.randint(1, in_period), list[Deviation]()
-        for judged in range(1, self._watch.patience + 1):
+        for judged in range(1, self._watch.most_waited + 1):
             of_period.append(random.choice(slots))
             evidence = after(evidence, of_period[-1], threshold)
             if evidence.is_open:

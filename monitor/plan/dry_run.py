@@ -20,7 +20,7 @@ from monitor.app.judges import (
     unpriced,
     with_dry_run_judges,
 )
-from monitor.app.policies import build_budget
+from monitor.app.policies import build_budget, has_budget
 from monitor.app.redaction import build_redactor
 from monitor.app.scoring import build_scorer
 from monitor.app.slots import build_slots, meters
@@ -121,7 +121,7 @@ class _Stage:
         self.unpriced: list[str] = []
         #: Look back so far, whatever the group has read; None: from what it has not read.
         self.minutes: float | None = None
-        self.budget = build_budget(settings)
+        self.budget = build_budget(settings, self._clock)
         self.calibrations, self.pauses = Calibrations(), Pauses()
         self.passing = Passing(
             now,
@@ -164,7 +164,7 @@ class _Stage:
         configured_judges = build_judges(settings, telemetry)
         for configured in configured_judges:
             await configured.judge.prepare()
-        if build_budget(settings) is not None:
+        if has_budget(settings):
             require_prices(configured_judges)
         counting = Counting(cluster, health, settings.kafka.topics.scores)
         dry = with_dry_run_judges(settings, configured_judges)
@@ -188,7 +188,7 @@ class _Stage:
             await scan.stop()
 
     async def _learn(self, scan: TopicScan) -> None:
-        topics, now = self.settings.kafka.topics, self.passing.now
+        topics = self.settings.kafka.topics
         readers = {PAUSE: self.pauses.apply, CALIBRATION: self.calibrations.apply}
         if topics.control in scan.partitions:
             state = ControlState(readers)
@@ -197,10 +197,10 @@ class _Stage:
         if self.minutes is not None:
             return  # what was spent on these very interactions is no reason to leave them out
         if self.budget is not None and topics.scores in scan.partitions:
-            since_ms = int((self.budget.day_start(now) - SLACK_S) * 1000)
+            since_ms = int((self.budget.day_start() - SLACK_S) * 1000)
             async for record in scan.records(topics.scores, start_ms=since_ms, strictly=True):
                 if record.value is not None:
-                    add(self.budget, record.value, now)
+                    add(self.budget, record.value)
 
     async def work_through(self, scan: TopicScan) -> None:
         """Take all in, in the order of their times."""

@@ -298,7 +298,7 @@ class CorrectionRecord(Keyed):
         """The Kafka key."""
         return correction_key(self.application, self.judge)
 
-    def holds_at(self, at: float) -> bool:
+    def is_active_at(self, at: float) -> bool:
         """Whether a label is young enough then (epoch seconds).
 
         Whoever keeps audits takes an old record back; where nobody does any more it ends here.

@@ -101,12 +101,12 @@ def plain_metric(metric: str = "{{ $labels.metric }}") -> str:
     return asked(recorded("rag_metric_info"), ("metric",), "{{ . | label `plain` }}", metric)
 
 
-def _as_told(plan: AlertPlan, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _series_keys(plan: AlertPlan, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Those that an alert has from its series: one that all alerts are given is no label there."""
     return tuple(key for key in keys if key not in plan.alerts.labels)
 
 
-def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
+def _in_words(plan: AlertPlan, label: str, otherwise: str) -> str:
     """A sentence about the alarm.
 
     It is a label of its own series: as one of the alert it would make another alert whenever it
@@ -118,7 +118,7 @@ def _said(plan: AlertPlan, label: str, otherwise: str) -> str:
 
 def _drift(plan: AlertPlan) -> Alert:
     """Of an alarm that has just ended the message says so: it is the last one."""
-    by = ", ".join(_as_told(plan, _keys(plan)))
+    by = ", ".join(_series_keys(plan, _keys(plan)))
     # Of one that was too short to be told, nobody need hear the end.
     told = 'alertname="RagQualityDrift",alertstate="firing",severity="page"'
     # The detector may be gone with the alarm: its metric is watched no more.
@@ -128,10 +128,10 @@ def _drift(plan: AlertPlan) -> Alert:
         "page",
         DRIFT,
         expr=f"({_fed(plan)})\nor\n({ended}\n  and on ({by}) ALERTS{{{told}}})",
-        summary=_said(
+        summary=_in_words(
             plan, "headline", f"{{{{ $labels.application }}}}: {plain_metric()} worse than normal"
         ),
-        description=_said(
+        description=_in_words(
             plan,
             "details",
             "What changed is not known (yet), see rag.alarms.v1 and the log of the exporter",
@@ -175,7 +175,7 @@ def _stale(plan: AlertPlan) -> Alert:
         "scored nothing for long: it was replaced, traffic has ended, or the application is gone. "
         "A judge that takes its place learns what is there as normal, which is a ticket of its "
         "own. "
-        f"It ends a day later. Last: {_said(plan, 'headline', 'unknown')}; judge "
+        f"It ends a day later. Last: {_in_words(plan, 'headline', 'unknown')}; judge "
         "{{ $labels.judge }}.",
         about=("application", "judge"),
         alarm_url=_alarm_page(plan),
@@ -289,7 +289,7 @@ def _breached(
         f"{share} over {{{{ . | label `over` }}}}, no longer worse than {bound}",
         "is not scored any more",
     )
-    since, told_by = f"time() - ALERTS_FOR_STATE{{{alert},SELECTOR}}", _as_told(plan, keys)
+    since, told_by = f"time() - ALERTS_FOR_STATE{{{alert},SELECTOR}}", _series_keys(plan, keys)
     after = asked(since, told_by, " after {{ . | value | humanizeDuration }}")
     worse = "{{ $value | humanizePercentage }} over {{ $labels.window }}, the objective is"
     begins = (

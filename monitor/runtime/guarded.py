@@ -73,12 +73,12 @@ class GuardedProcess:
         """SIGCONT."""
         self.signal(signal.SIGCONT)
 
-    def end(self, patience_s: float = 20.0) -> None:
-        """SIGTERM, after ``patience_s`` SIGKILL; back when the process is gone. May be repeated."""
+    def end(self, grace_s: float = 20.0) -> None:
+        """SIGTERM, after ``grace_s`` SIGKILL; back when the process is gone. May be repeated."""
         self.signal(signal.SIGTERM)
         self.thaw()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(patience_s)
+            self._process.wait(grace_s)
         self.kill()
 
     def kill(self) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import Canary, in_turn
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
@@ -107,7 +107,7 @@ class CanaryWatch:
         telemetry: CanaryTelemetry,
         *,
         marks: bool = True,
-        budget: AsideBudget,
+        budget: Budget | None = None,
         tell: Callable[[str | None], None] = lambda _why: None,
         clock: Callable[[], float],
         rng: Random,
@@ -225,7 +225,7 @@ class CanaryWatch:
         # Before the traffic that waits: behind a backlog it would say too late what it says.
         async with self._limits.admitted(first=True, model=model):
             number = chosen()
-            if not self._budget.has_money():
+            if self._budget is not None and not self._budget.has_money():
                 return "over_budget"
             try:
                 async with self._limits.deadline():

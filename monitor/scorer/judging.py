@@ -118,10 +118,9 @@ async def admitted(policy: ScoringPolicy) -> AsyncIterator[None]:
 async def paid_for(
     judgeable: Judgeable,
     policy: ScoringPolicy,
-    clock: Callable[[], float],
     deadline: Deadline | None = None,
 ) -> JudgingResult:
-    """The judgement, where the day's money allows it; ``clock`` gives epoch seconds.
+    """The judgement, where the day's money allows it.
 
     The caller has been ``admitted``.
     """
@@ -130,7 +129,7 @@ async def paid_for(
         return _failed(judgeable.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
     if budget is None:
         return await judged(judgeable, policy, deadline)
-    if not budget.admit(clock()):
+    if not budget.admit():
         judge, reason = policy.judge.identity, Reason.USD_PER_DAY.value
         return JudgingResult(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
     usd, answered, cost_meter = 0.0, False, CostMeter()
@@ -140,11 +139,11 @@ async def paid_for(
         answered = ending.judgement is not None and ending.usage.calls > 0
         return ending
     except BaseException:  # handed over half judged: no record will say what that has cost
-        budget.spend(clock(), cost_meter.usage.usd)
+        budget.spend(cost_meter.usage.usd)
         raise
     finally:
         place = (source.topic, source.partition, source.offset)
-        budget.settle(clock(), place, usd, answered=answered)
+        budget.settle(place, usd, answered=answered)
 
 
 #: Brings a judgement to its end, which has the deadline.
@@ -182,7 +181,7 @@ class JudgeRun:
             began, deadline = self._clock(), self._policy.limits.deadline()
             self._deadline = deadline
             try:
-                judging = paid_for(self._judgeable, self._policy, self._clock, deadline)
+                judging = paid_for(self._judgeable, self._policy, deadline)
                 ending = await perform(judging, deadline)
             finally:
                 self._deadline = None

@@ -15,7 +15,7 @@ from typing import Protocol
 from monitor.errors import JudgeFailed
 from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import Demand
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind, agreement, is_chosen
 from monitor.judge.protocol import CostMeter
@@ -98,7 +98,7 @@ class Rechecks:
         limits: Limits,
         tracker: AgreementTracker,
         telemetry: RecheckTelemetry,
-        budget: AsideBudget,
+        budget: Budget | None = None,
     ) -> None:
         self._budget = budget
         self._share, self._judge, self._limits = share, judge, limits
@@ -145,7 +145,7 @@ class Rechecks:
         self, interaction: Interaction, first: Judgement, cost_meter: CostMeter
     ) -> str:
         async with self._turn, self._limits.admitted_last():
-            if not self._budget.has_money():
+            if self._budget is not None and not self._budget.has_money():
                 return "over_budget"
             try:
                 async with self._limits.deadline():

@@ -60,13 +60,13 @@ _E = TypeVar("_E")
 class ScorerSettings:
     """What the scorer is told; sizes in bytes.
 
-    Where ``waits_for_money``, nothing ends as over budget: reading pauses until there is some. Of
+    Where ``waits_for_budget``, nothing ends as over budget: reading pauses until there is some. Of
     traces as ``TraceAssembler`` has it.
     """
 
     scores_topic: str
     max_record_bytes: int
-    waits_for_money: bool = False
+    waits_for_budget: bool = False
     trace_quiet_s: float = 5.0
     trace_wait_s: float = 300.0
     trace_bounds: TraceBounds = DEFAULT_BOUNDS
@@ -118,7 +118,7 @@ class Scorer:
             self._slots = SlotWorker(
                 slots, self.works, self.ledger, self._brought_to_end, self._given_up, telemetry
             )
-        telemetry.waiting_for_money.set_function(
+        telemetry.waiting_for_budget.set_function(
             lambda: self.works.count(WorkState.WAITING_FOR_BUDGET)
         )
 
@@ -353,7 +353,7 @@ class Scorer:
         if (redacted := all_redacted(judgeable, policy)) is not None:
             return redacted
         ending = await self._admitted(work, judgeable, policy)
-        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_money:
+        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_budget:
             with work.at(WorkState.WAITING_FOR_BUDGET):
                 await asyncio.sleep(ASK_AGAIN_S)
             ending = await self._admitted(work, judgeable, policy)
@@ -421,7 +421,7 @@ class Scorer:
             return 0.0
         source = interaction.source
         place = (source.topic, source.partition, source.offset)
-        return policy.budget.put_on_record(self._clock(), place)
+        return policy.budget.put_on_record(place)
 
     def _count_pick(self, interaction: Interaction, ending: JudgingResult) -> None:
         if ending.outcome is not Outcome.OVER_BUDGET:

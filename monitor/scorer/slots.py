@@ -107,7 +107,7 @@ class PaceController:
         """Picks and dollars, the latest minutes counting most: of few picks none may be in one."""
         slots, before_usd = self._slots, self._spent_usd
         if slots.budget is not None:
-            self._spent_usd = slots.budget.spent(slots.wall())
+            self._spent_usd = slots.budget.spent()
         usd = slots.pace.per_minute(max(0.0, self._spent_usd - before_usd), now)
         picks = _KEEP_MINUTE * self._spent.picks + slots.pace.demand(now)
         self._spent = Spent(picks, _KEEP_MINUTE * self._spent.usd + usd)
@@ -132,9 +132,8 @@ class PaceController:
         allowed = allowed._replace(judgements_per_minute=slots.meters.affordable(share))
         if slots.budget is None:
             return allowed, float(DAY_S)
-        wall = slots.wall()
-        left_s = max(60.0, slots.budget.day_end(wall) - wall)
-        return allowed._replace(usd_per_minute=60 * slots.budget.left(wall) / left_s), left_s
+        left_s = max(60.0, slots.budget.day_end() - slots.wall())
+        return allowed._replace(usd_per_minute=60 * slots.budget.left() / left_s), left_s
 
 
 class Latest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
 
 from monitor.errors import RecordSkipped
 from monitor.judge.limits.budget import Budget
@@ -25,24 +24,17 @@ MOST_OF_A_DAY = 0.25
 
 
 class Spending:
-    """Follows a topic of score records, and tells the budget; ``clock`` gives epoch seconds."""
+    """Follows a topic of score records, and tells the budget."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        topic: str,
-        budget: Budget,
-        health: Health,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, connection: Connection, topic: str, budget: Budget, health: Health) -> None:
         self._connection, self._topic, self._budget = connection, topic, budget
-        self._health, self._clock = health, clock
+        self._health = health
         self.is_known = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled; raises ``DependencyRefused`` when the topic may not be read."""
         self._health.waits(PART, f"today's spending on {self._topic}")
-        since_s = self._budget.day_start(self._clock()) - SLACK_S
+        since_s = self._budget.day_start() - SLACK_S
         reader = await TopicReader.start(
             self._connection,
             self._topic,
@@ -66,7 +58,7 @@ class Spending:
                 self._add(record, record.value)
 
     def _add(self, record: KafkaRecord, line: bytes) -> None:
-        if not add(self._budget, line, self._clock()):
+        if not add(self._budget, line):
             logger().warning(
                 "spending_implausible",
                 topic=record.topic,
@@ -84,13 +76,13 @@ class Spending:
         if left == 0:
             self.is_known.set()
             self._health.ready(PART)
-            spent = self._budget.spent(self._clock())
+            spent = self._budget.spent()
             logger().info(
                 "spending_known", usd=round(spent, 6), usd_per_day=self._budget.usd_per_day
             )
 
 
-def add(budget: Budget, line: bytes, now: float) -> bool:
+def add(budget: Budget, line: bytes) -> bool:
     """Count what a score record says was spent; False where that cannot be true.
 
     Less than nothing, or no number, counts for nothing; more than a quarter of the day's money
@@ -105,7 +97,7 @@ def add(budget: Budget, line: bytes, now: float) -> bool:
     most = MOST_OF_A_DAY * budget.usd_per_day
     usd = _believed(record.usage.usd, most)
     rechecks_usd = _believed(record.rechecks_usd, most - usd)
-    budget.recorded(now, judged_at, place, usd, rechecks_usd)
+    budget.recorded(judged_at, place, usd, rechecks_usd)
     return usd == record.usage.usd and rechecks_usd == record.rechecks_usd
 
 

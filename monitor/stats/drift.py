@@ -195,26 +195,26 @@ def after(
     most = _BOLDEST / reach if reach > 0.0 else BETS[-1]
     a, b, c, d, e = BETS
     r, s, t, u, v = evidence.bets
+    # Called for every slot, hence neither ``min`` nor ``_combined``.
     f, g, h, i, j = (
-        1.0 + min(a, most) * by,
-        1.0 + min(b, most) * by,
-        1.0 + min(c, most) * by,
-        1.0 + min(d, most) * by,
-        1.0 + min(e, most) * by,
+        1.0 + (a if a < most else most) * by,
+        1.0 + (b if b < most else most) * by,
+        1.0 + (c if c < most else most) * by,
+        1.0 + (d if d < most else most) * by,
+        1.0 + (e if e < most else most) * by,
     )
     if dependence != 1.0:
         power = 1.0 / dependence
         f, g, h, i, j = f**power, g**power, h**power, i**power, j**power
-    grown = (
+    grown = r, s, t, u, v = (
         (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
     )  # fmt: skip
-    reached = _combined(grown)
+    reached = (r + s + t + u + v) / 5.0
     if not (reached >= threshold or (evidence.is_open and reached >= closing(threshold))):
         return DriftEvidence(_NOTHING if evidence.is_open else grown, False, reached)
     most_evidence = ceiling(threshold)
     if reached > most_evidence:
         shrink = most_evidence / reached
-        r, s, t, u, v = grown
         grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
     return DriftEvidence(grown, True, reached)
 

@@ -248,7 +248,7 @@ class _Remembered(NamedTuple):
     high: float
     mix: RecentMix | None
 
-    def holds_for(self, threshold: float) -> bool:
+    def same_at(self, threshold: float) -> bool:
         return self.low < threshold <= self.high
 
 
@@ -274,7 +274,7 @@ class _Run:
     def hold_for(self, threshold: float) -> None:
         """Go back as far as the steps would not have been the same at another threshold."""
         if threshold != self._threshold and not self._low < threshold <= self._high:
-            same = bisect_left(self._stood, True, key=lambda stood: not stood.holds_for(threshold))
+            same = bisect_left(self._stood, True, key=lambda stood: not stood.same_at(threshold))
             self._back_to(self._spans[same - 1])
         self._threshold = threshold
 
@@ -283,7 +283,7 @@ class _Run:
         span = _span(place[0])
         if not self._spans or span > self._spans[-1]:
             self._spans.append(span)
-            self._stood.append(self._standing())
+            self._stood.append(self._remembered())
         was_open = self.evidence.is_open and not held.deviation.after_silence
         deviation = held.deviation if self._mix is None else _deviation(held, self._mix)
         self.evidence = after(self.evidence, deviation, self._threshold, self._dependence)
@@ -321,7 +321,7 @@ class _Run:
         if self.place[0] > end:
             self._back_to(_span(end))
 
-    def _standing(self) -> _Remembered:
+    def _remembered(self) -> _Remembered:
         mix = None if self._mix is None else self._mix.copy()
         return _Remembered(self.evidence, self.place, self._low, self._high, mix)
 

@@ -16,10 +16,10 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 ABOVE: Final = 2.0
 
 
-def said(gauge: Gauge | None) -> str:
+def gauge_in_words(gauge: Gauge | None) -> str:
     """A gauge in ASCII, for a log.
 
-    >>> said(Gauge(0.08, 0.05, 0.12, 240.0)), said(None)
+    >>> gauge_in_words(Gauge(0.08, 0.05, 0.12, 240.0)), gauge_in_words(None)
     ('0.080 [0.050, 0.120] n=240', 'no data yet')
     """
     if gauge is None or gauge.value is None or gauge.lower is None or gauge.upper is None:

@@ -138,8 +138,8 @@ def _lines(found: Situation) -> Iterator[tuple[str, str, str]]:
         yield "scores", "computed from the topics: no exporter answered", "yellow"
     for model, state in found.judges.items():
         yield "judge", f"{model}: {state}", "" if state == "judging" else "yellow"
-    if found.money is not None:
-        yield "money", "{:.4f} of {:.2f} USD are left today".format(*found.money), ""
+    if found.budget is not None:
+        yield "money", "{:.4f} of {:.2f} USD are left today".format(*found.budget), ""
     if found.unread is not None:
         yield "unread", f"{found.unread:,} records", ""
     for owner, metric in found.alarms:

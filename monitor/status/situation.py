@@ -60,7 +60,7 @@ class Situation(NamedTuple):
         return {name: why for each in self.processes for name, why in each.waiting.items()}
 
     @property
-    def money(self) -> tuple[float, float] | None:
+    def budget(self) -> tuple[float, float] | None:
         """What is left of the day's US dollars, and how many there are; None without a budget."""
         for each in self.processes:
             if each.page.left_usd is not None and each.page.per_day_usd is not None:
@@ -128,7 +128,7 @@ def reasons(found: Situation) -> list[str]:
     paused = ["all applications" if each == EVERY else each for each in found.counts.paused]
     if paused:
         said.append(f"judging is paused ({', '.join(paused)}): rag-monitor resume ends that")
-    if found.money is not None and found.money[0] <= 0:
+    if found.budget is not None and found.budget[0] <= 0:
         said.append("today's money is spent: nothing is judged before the next day")
     if not any(_has_value(page) for page in found.pairs.values()):
         said += _no_scores(found)
@@ -194,7 +194,7 @@ def _unread(found: Situation) -> str:
 
 def as_json(found: Situation, at: str) -> dict[str, Any]:
     """All of it; ``at`` is when it was looked."""
-    counts, money = found.counts, found.money
+    counts, budget = found.counts, found.budget
     outcomes = [
         {"outcome": outcome, "reason": reason or None, "count": number}
         for (outcome, reason), number in sorted(counts.outcomes.items())
@@ -221,7 +221,7 @@ def as_json(found: Situation, at: str) -> dict[str, Any]:
             "outcomes": outcomes,
         },
         "judges": found.judges,
-        "budget": money and {"left_usd": money[0], "per_day_usd": money[1]},
+        "budget": budget and {"left_usd": budget[0], "per_day_usd": budget[1]},
         "paused": list(counts.paused),
         "applications": [_pair_json(owner, page) for owner, page in found.pairs.items()],
         "why": reasons(found),

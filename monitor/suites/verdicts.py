@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 from monitor.evaluate.thresholds import beyond, value_of
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.claim_rows import verdict_said
-from monitor.metrics.offending import judged_claims
+from monitor.metrics.claim_rows import verdict_in_words
+from monitor.metrics.offending_claims import judged_claims
 from monitor.records import Outcome, ScoreRecord
 from monitor.suites.model import (
     NOISE_MODES,
@@ -151,7 +151,7 @@ def _beside(assertion: SuiteAssertion, record: ScoreRecord) -> str:
 def _wrong(record: ScoreRecord) -> Iterator[str]:
     for claim in judged_claims(record):
         if claim.is_wrong or not claim.together:
-            yield f"“{claim.text or f'claim {claim.number}'}” is {verdict_said(claim)}"
+            yield f"“{claim.text or f'claim {claim.number}'}” is {verdict_in_words(claim)}"
 
 
 def _test_json(test: SuiteTestVerdict) -> dict[str, Any]:

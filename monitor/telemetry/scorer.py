@@ -62,7 +62,7 @@ class ScorerTelemetry:
             "Interactions read, but not ended.",
             registry=registry,
         )
-        self.waiting_for_money = Gauge(
+        self.waiting_for_budget = Gauge(
             "rag_monitor_interactions_waiting_for_money",
             "Interactions that wait for tomorrow's money (ingest.when_behind: completeness).",
             registry=registry,

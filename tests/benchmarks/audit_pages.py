@@ -30,7 +30,7 @@ import aiohttp
 from prometheus_client import CollectorRegistry
 
 from monitor.audit.correction_publisher import CorrectionPublisher
-from monitor.audit.serve.judges import SaidOfJudge
+from monitor.audit.serve.judges import JudgeOnControl
 from monitor.audit.serve.pages import AuditPages
 from monitor.audit.serve.people import Passwords
 from monitor.audit.serve.site import AlarmViews, AuditSite, LiveBoard, SiteParts
@@ -130,7 +130,7 @@ async def pages(
             telemetry,
             clock,
             AlarmViews({}, alarm_fragment, partial(alarm_list, empty=""), alarm_status),
-            lambda *_: SaidOfJudge(None, None),
+            lambda *_: JudgeOnControl(None, None),
             _no_numbers,
         ),
         Passwords(folder / "passwords"),

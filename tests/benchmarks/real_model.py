@@ -140,7 +140,7 @@ def _settings(model: str, url: str, how: dict[str, Any]) -> LlmSettings:
 
 async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     """Judge all, one after the other."""
-    heard, found = _HeardExamples(settings.examples), Found()
+    heard, found = _CountedExamples(settings.examples), Found()
     judge = LlmJudge(settings, examples=heard)
     await judge.prepare()
     for about in labelled:
@@ -161,16 +161,16 @@ async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     return found
 
 
-class _HeardExamples(ExampleChoice):
+class _CountedExamples(ExampleChoice):
     """Counts first replies by whether they were refused."""
 
     def __init__(self, wanted: Examples) -> None:
         super().__init__(wanted)
         self.replies = Counter[bool]()
 
-    def heard(self, task: str, *, refused: bool) -> None:
+    def observe(self, task: str, *, refused: bool) -> None:
         self.replies[refused] += 1
-        super().heard(task, refused=refused)
+        super().observe(task, refused=refused)
 
 
 def guessing(found: Found) -> str:

@@ -67,9 +67,9 @@ class Candid(Budget):
 
     cost = 0.0
 
-    def admit(self, now: float) -> bool:
+    def admit(self) -> bool:
         """Whether this very judgement is affordable."""
-        return self.cost * AT_ONCE <= self.left(now) and super().admit(now)
+        return self.cost * AT_ONCE <= self.left() and super().admit()
 
 
 class Day(NamedTuple):
@@ -104,8 +104,9 @@ def a_day(
 class Judging:
     """Eight at once, in order, while there is money; ``new`` makes a process's budget."""
 
-    def __init__(self, new: Callable[[], Budget]) -> None:
-        self._new, self.budget = new, new()
+    def __init__(self, new: Callable[[Callable[[], float]], Budget]) -> None:
+        self._new, self._now = new, 0.0
+        self.budget = new(self._clock)
         self._under_way: list[tuple[float, SourceOffset, float]] = []
         self._records: list[tuple[float, SourceOffset, float]] = []
 
@@ -116,9 +117,10 @@ class Judging:
         while len(self._under_way) == AT_ONCE:
             now = max(now, self._under_way[0][0])
             self._ended(now)
+        self._now = now
         if isinstance(self.budget, Candid):
             self.budget.cost = cost
-        if not self.budget.admit(now):
+        if not self.budget.admit():
             return False
         heapq.heappush(self._under_way, (now + MEAN_S * cost, place, cost))
         return True
@@ -126,14 +128,18 @@ class Judging:
     def restart(self, now: float) -> None:
         """Those under way end, and another process reads the records."""
         self._ended(math.inf)
-        self.budget = self._new()
+        self._now, self.budget = now, self._new(self._clock)
         for judged_at, place, usd in self._records:
-            self.budget.recorded(now, judged_at, place, usd)
+            self.budget.recorded(judged_at, place, usd)
+
+    def _clock(self) -> float:
+        return self._now
 
     def _ended(self, now: float) -> None:
         while self._under_way and self._under_way[0][0] <= now:
             at, place, cost = heapq.heappop(self._under_way)
-            self.budget.settle(at, place, cost)
+            self._now = at
+            self.budget.settle(place, cost)
             self._records.append((at, place, cost))
 
 
@@ -148,7 +154,7 @@ class Run(NamedTuple):
 
 def spent(days: list[Day], usd: float, kind: type[Budget]) -> Run:
     """Judge day after day, each with so much money (in mean costs)."""
-    judging = Judging(lambda: kind(usd, UTC))
+    judging = Judging(lambda clock: kind(usd, UTC, clock))
     sums, xs, judged, part = ZERO, list[Numbers](), 0, 0.0
     for number, day in enumerate(days):
         last, restarts = 0, iter((*RESTARTS, math.inf))

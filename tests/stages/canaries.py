@@ -12,7 +12,7 @@ from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.ingest.work import Work
-from monitor.judge.limits.budget import AsideBudget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.limits.provider_gate import ProviderGate
 from monitor.judge.llm.fallback import FallbackJudge
@@ -27,7 +27,7 @@ from monitor.scorer.judging import ScoringPolicy
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
-from tests.stages.rechecks import NOON, UNLIMITED
+from tests.stages.rechecks import NOON
 from tests.stages.scoring import Record
 from tests.stages.stub_judges import Stub
 from tests.stages.truthful import IDENTITY, made
@@ -103,7 +103,7 @@ class CanaryBench:
         of_canaries: Stub | None = None,
         every: int = 50,
         marks: bool = True,
-        budget: AsideBudget = UNLIMITED,
+        budget: Budget | None = None,
         seed: int = 0,
         examples: ExampleChoice | None = None,
         fallback: Stub | None = None,

@@ -133,7 +133,7 @@ class ToldWorker:
         self.may_end: dict[tuple[int, int], asyncio.Event] = {}
         self.begun: list[tuple[int, int]] = []
         self.done: list[tuple[int, int]] = []
-        self.screened: list[tuple[int, int]] = []
+        self.prefiltered: list[tuple[int, int]] = []
         self.cancelled: dict[tuple[int, int], str] = {}
         self.tellings = 0
         self.busy: set[tuple[int, int]] = set()
@@ -144,7 +144,7 @@ class ToldWorker:
         self.error: BaseException | None = None
 
     def prefilter(self, batch: Sequence[KafkaRecord]) -> Sequence[KafkaRecord]:
-        self.screened += [(record.partition, record.offset) for record in batch]
+        self.prefiltered += [(record.partition, record.offset) for record in batch]
         return [record for record in batch if record.key != b"skip"]
 
     def begin(self, record: KafkaRecord) -> Work | None:

@@ -12,7 +12,7 @@ from monitor.errors import JudgeFailed
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.judge.limits.budget import AsideBudget, Budget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import CostMeter
@@ -63,8 +63,6 @@ class Waiting:
 
 
 NOON = 1_795_176_000.0
-#: Money for everything.
-UNLIMITED = AsideBudget(None, lambda: NOON)
 
 
 class Bench:
@@ -75,7 +73,7 @@ class Bench:
         telemetry = ScorerTelemetry(self.registry)
         gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         limits, aggregator = Limits(8, 60.0), AgreementTracker(telemetry.recheck)
-        self.rechecks = Rechecks(1.0, self.second, limits, aggregator, telemetry.recheck, UNLIMITED)
+        self.rechecks = Rechecks(1.0, self.second, limits, aggregator, telemetry.recheck)
         policy = ScoringPolicy(
             Sampler(1.0, "interaction_id"),
             judge or OfflineJudge(),

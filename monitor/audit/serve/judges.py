@@ -11,7 +11,7 @@ from monitor.records.control import BaselineRecord, CorrectionRecord
 from monitor.records.correction import Interval
 
 
-class SaidOfJudge(NamedTuple):
+class JudgeOnControl(NamedTuple):
     """What the control topic has of a judge of an application.
 
     ``learning`` is how many scored slots there are, and how many a baseline takes.
@@ -45,20 +45,20 @@ class JudgeRow(NamedTuple):
     span: tuple[float, float]
 
 
-def judge_row(found: JudgeInUse, said: SaidOfJudge, all_ms: tuple[int, int]) -> JudgeRow:
+def judge_row(found: JudgeInUse, on_control: JudgeOnControl, all_ms: tuple[int, int]) -> JudgeRow:
     """What there is to be told; ``all_ms`` is when all judges together judged."""
-    correction, baseline, learning = said
+    correction, baseline, learning = on_control
     return JudgeRow(
         found,
         () if correction is None else tuple(_agreement(correction)),
-        corrected_said(correction),
-        _in_doubt_said(found),
+        corrected_in_words(correction),
+        _doubt_in_words(found),
         ", ".join(
             name.replace("_", " ")
             for name, one in ({} if correction is None else correction.metrics).items()
             if one.moved
         ),
-        _baseline_said(baseline, learning),
+        _baseline_in_words(baseline, learning),
         None if baseline is None else milliseconds(baseline.effective_from.timestamp()),
         _span(found, all_ms),
     )
@@ -76,19 +76,19 @@ def _agreement(correction: CorrectionRecord) -> Iterator[AgreementRow]:
     for kind, one in sorted(correction.agreement.items()):
         yield AgreementRow(
             kind.replace("_", " "),
-            interval_said(one.kappa),
-            interval_said(one.precision),
-            interval_said(one.recall),
+            interval_in_words(one.kappa),
+            interval_in_words(one.precision),
+            interval_in_words(one.recall),
             one.audits,
         )
 
 
-def interval_said(found: Interval) -> str:
+def interval_in_words(found: Interval) -> str:
     """A measure with its bounds, as far as they are there.
 
-    >>> interval_said((0.8, 0.71, 0.88)), interval_said((0.8, None, None))
+    >>> interval_in_words((0.8, 0.71, 0.88)), interval_in_words((0.8, None, None))
     ('0.80 (0.71 to 0.88)', '0.80')
-    >>> interval_said((None, None, None))
+    >>> interval_in_words((None, None, None))
     'not defined'
     """
     value, lower, upper = found
@@ -99,15 +99,15 @@ def interval_said(found: Interval) -> str:
     return f"{value:.2f} ({lower:.2f} to {upper:.2f})"
 
 
-def kappa_said(record: CorrectionRecord | None) -> str:
+def kappa_in_words(record: CorrectionRecord | None) -> str:
     """Agreement on what the passages support, with its interval."""
     found = None if record is None else record.agreement.get("response_by_passage")
     if found is None or found.kappa[0] is None:
         return "not yet"
-    return f"{interval_said(found.kappa)} of {found.audits} audits"
+    return f"{interval_in_words(found.kappa)} of {found.audits} audits"
 
 
-def corrected_said(record: CorrectionRecord | None) -> str:
+def corrected_in_words(record: CorrectionRecord | None) -> str:
     """Which metrics are corrected, or how far it is to that."""
     if record is None or not record.metrics:
         return "not yet"
@@ -120,7 +120,7 @@ def corrected_said(record: CorrectionRecord | None) -> str:
     return (nearest.missing or "").replace("_", " ")
 
 
-def _in_doubt_said(found: JudgeInUse) -> str:
+def _doubt_in_words(found: JudgeInUse) -> str:
     if not found.in_doubt:
         return "never in doubt, or it says nothing of that"
     return (
@@ -128,7 +128,7 @@ def _in_doubt_said(found: JudgeInUse) -> str:
     )
 
 
-def _baseline_said(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:
+def _baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:
     if record is None and learning is not None:
         return "is being learned: {:,} of {:,} judged, no alarm until then".format(*learning)
     if record is None:

@@ -21,7 +21,7 @@ from monitor.audit.serve.forms import (
     number_of,
     verdicts_of,
 )
-from monitor.audit.serve.judges import corrected_said, judge_row, kappa_said
+from monitor.audit.serve.judges import corrected_in_words, judge_row, kappa_in_words
 from monitor.audit.serve.people import Person
 from monitor.audit.serve.sentences import sentences
 from monitor.audit.serve.site import AuditSite, PageVisit, moment
@@ -92,7 +92,7 @@ class AuditPages:
             state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
             now=moment(now_ms),
             worse=views.status(views.known.values(), self._now(), board.calm),
-            said=_drawn_said(visit.request.query.get("drawn", "")),
+            said=_draw_in_words(visit.request.query.get("drawn", "")),
             applications=choices["application"],
             metrics=list(CATALOGUE),
             kept=await parts.evidence.count(),
@@ -132,7 +132,7 @@ class AuditPages:
 
     def _of_progress(self, found: AuditProgress) -> dict[str, Any]:
         record = self._parts.corrections.latest.get(correction_key(found.application, found.judge))
-        said = {"kappa": kappa_said(record), "corrected": corrected_said(record)}
+        said = {"kappa": kappa_in_words(record), "corrected": corrected_in_words(record)}
         return {**found._asdict(), **said}
 
     async def _alarms(self, visit: PageVisit) -> web.Response:
@@ -157,7 +157,8 @@ class AuditPages:
             max((one.last_ms for one in found), default=0),
         )
         rows = [
-            judge_row(one, self._parts.said_of(one.application, one.judge), all_ms) for one in found
+            judge_row(one, self._parts.on_control(one.application, one.judge), all_ms)
+            for one in found
         ]
         return self._site.shown(visit, "judges.html", "Judges", rows=rows)
 
@@ -212,14 +213,14 @@ class AuditPages:
             tables=claim_tables(record),
             sentences=sentences(record),
             unscored=_unscored(record),
-            picked=picked_said(record),
+            picked=pick_in_words(record),
             event_ms=milliseconds(record.event_time.timestamp()),
             judged_ms=milliseconds(record.judged_at.timestamp()),
             gone=_gone(found),
             waits=waits,
             others=[each for each in numbers if each != found.number],
             labels=[
-                each._asdict() | {"said": label_said(record.verdicts, each.verdicts)}
+                each._asdict() | {"said": label_in_words(record.verdicts, each.verdicts)}
                 for each in history
             ],
         )
@@ -310,10 +311,10 @@ class AuditPages:
         raise web.HTTPSeeOther(f"/audit?{urlencode(query)}")
 
 
-def _drawn_said(number: str) -> str:
+def _draw_in_words(number: str) -> str:
     """What a draw came to. An address has only its number, else a link could say anything here.
 
-    >>> _drawn_said("12"), _drawn_said("")
+    >>> _draw_in_words("12"), _draw_in_words("")
     ('12 interactions are drawn.', '')
     """
     if not number:
@@ -356,7 +357,7 @@ def _plainly(error: ValueError) -> str:
     return said.rstrip(".")
 
 
-def picked_said(record: ScoreRecord) -> str:
+def pick_in_words(record: ScoreRecord) -> str:
     """Why it was judged, and what it stands for."""
     slot = record.sampling
     if slot.forced or slot.m is None or slot.q is None or slot.u is None:
@@ -375,7 +376,7 @@ def _interactions(weight: float) -> str:
     return "itself alone" if weight == 1 else f"{weight:g} interactions"
 
 
-def label_said(judged: Verdicts, given: Verdicts) -> str:
+def label_in_words(judged: Verdicts, given: Verdicts) -> str:
     """How far somebody agrees with the judge."""
     pairs = [
         (ours, theirs)

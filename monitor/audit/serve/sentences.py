@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     IRRELEVANT_CONTEXT_RELIANCE,
     JudgedClaim,
     judged_claims,
@@ -79,7 +79,7 @@ def _sentence(name: str, value: float, marks: _Marks) -> ScoreSentence:
 
 
 def _f1(plain: str, marks: _Marks) -> ScoreSentence:
-    (right, claims), (said, wanted) = _right(marks), _said(marks)
+    (right, claims), (said, wanted) = _right(marks), _said_claims(marks)
     precision, recall = right / claims, said / wanted
     both = precision + recall
     value = 2 * precision * recall / both if both else 0.0
@@ -95,7 +95,7 @@ def _right(marks: _Marks) -> tuple[int, int]:
     return marks.share(lambda claim: claim.correct is True)
 
 
-def _said(marks: _Marks) -> tuple[int, int]:
+def _said_claims(marks: _Marks) -> tuple[int, int]:
     found = reference_claims(marks.record)
     return sum(claim.is_said for claim in found), len(found)
 
@@ -136,7 +136,7 @@ _COUNTS: Final[Mapping[str, Callable[[_Marks], tuple[int, int]]]] = {
         lambda claim: claim.correct is True and not any(claim.supported)
     ),
     "claim_precision": _right,
-    "claim_recall": _said,
+    "claim_recall": _said_claims,
     "context_recall": _retrieved,
     "context_precision": _relevant_passages,
     "context_utilization": _used,

@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from monitor.audit.correction_publisher import CorrectionPublisher
 from monitor.audit.serve.forms import BadQuery
-from monitor.audit.serve.judges import SaidOfJudge
+from monitor.audit.serve.judges import JudgeOnControl
 from monitor.audit.serve.people import (
     SESSION_S,
     Attempts,
@@ -95,7 +95,7 @@ class LiveBoard(NamedTuple):
 
 
 class SiteParts(NamedTuple):
-    """What the pages read and write; ``said_of`` is asked with an application and a judge.
+    """What the pages read and write; ``on_control`` is asked with an application and a judge.
 
     ``live`` gives the numbers of now.
     """
@@ -109,7 +109,7 @@ class SiteParts(NamedTuple):
     telemetry: AuditTelemetry
     clock: Callable[[], float]
     alarms: AlarmViews
-    said_of: Callable[[str, str], SaidOfJudge]
+    on_control: Callable[[str, str], JudgeOnControl]
     live: Callable[[], Awaitable[LiveBoard]]
 
 

@@ -143,13 +143,13 @@ def _away_means(shown: str) -> Iterator[None]:
             kind = type(error.orig.__cause__ or error.orig).__name__ if error.orig else "error"
             raise ValueRefused(f"audit.database {shown} does not take a value: {kind}") from None
         # The driver's words; those of SQLAlchemy would quote texts of interactions.
-        raise DatabaseAway(f"audit.database {shown}: {_said(error.orig)}") from None
+        raise DatabaseAway(f"audit.database {shown}: {_in_words(error.orig)}") from None
     except (OverflowError, UnicodeError) as error:  # as drivers raise them
         raise ValueRefused(
             f"audit.database {shown} does not take a value: {type(error).__name__}"
         ) from None
     except (SQLAlchemyError, OSError, TimeoutError) as error:
-        raise DatabaseAway(f"audit.database {shown}: {_said(error)}") from None
+        raise DatabaseAway(f"audit.database {shown}: {_in_words(error)}") from None
 
 
 def _is_about_a_value(error: DBAPIError) -> bool:
@@ -160,7 +160,7 @@ def _is_about_a_value(error: DBAPIError) -> bool:
     return state[:2] in _OF_A_VALUE and state not in _OF_ALL
 
 
-def _said(error: BaseException | None) -> str:
+def _in_words(error: BaseException | None) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_
 
 from monitor.audit.store.tables import ID_KEY_LENGTH, evidence, id_key
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.metrics.offending import judged_claims
+from monitor.metrics.offending_claims import judged_claims
 from monitor.records import ScoreRecord
 from monitor.stats.sums import as_worse
 

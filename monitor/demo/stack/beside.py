@@ -30,14 +30,14 @@ async def beside(
     shipped: Shipped,
     rules: Mapping[str, str],
     target: str,
-    heard: Callable[[Notification], None],
+    report: Callable[[Notification], None],
 ) -> AsyncIterator[Stack]:
     """A stack that is about to run, and whose addresses are known; on leaving it has ended.
 
-    ``heard`` is called with each notification that arrives. Raises as ``Stack.start`` and
+    ``report`` is called with each notification that arrives. Raises as ``Stack.start`` and
     ``Stack.check`` do.
     """
-    receiver, over = Receiver(heard), asyncio.Event()
+    receiver, over = Receiver(report), asyncio.Event()
     await receiver.start()
     try:
         with TemporaryDirectory(prefix="rag-monitor-stack-") as place:

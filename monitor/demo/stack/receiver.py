@@ -12,10 +12,10 @@ SHUTDOWN_S = 1.0
 
 
 class Receiver:
-    """Tells ``heard`` of each notification; the path is the receiver's name."""
+    """Tells ``report`` of each notification; the path is the receiver's name."""
 
-    def __init__(self, heard: Callable[[Notification], None]) -> None:
-        self._heard = heard
+    def __init__(self, report: Callable[[Notification], None]) -> None:
+        self._report = report
         self._runner: web.AppRunner | None = None
         self.url = ""
 
@@ -35,7 +35,7 @@ class Receiver:
 
     async def _take(self, request: web.Request) -> web.Response:
         try:
-            self._heard(read_notification(request.match_info["receiver"], await request.read()))
+            self._report(read_notification(request.match_info["receiver"], await request.read()))
         except ValueError as error:
             return web.Response(status=400, text=str(error))
         return web.Response()

@@ -64,7 +64,7 @@ class BurstRequester:
             if is_high(state):
                 high.append(alarm_key(*state.key))
             await asyncio.sleep(0)
-        if not high or self._outbox.holds(BURST_KEY):
+        if not high or self._outbox.is_under_way(BURST_KEY):
             return
         begins = self._bursts.times(now) == 1
         record = granted(self._bursts.last, self._allowed, now, high[:MOST_NAMES])

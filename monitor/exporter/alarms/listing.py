@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from monitor.errors import RecordSkipped
-from monitor.exporter.messages.explained import claim_said, moment
+from monitor.exporter.messages.explained import claim_in_words, moment
 from monitor.exporter.messages.headline import headline
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
@@ -69,7 +69,7 @@ def lines(record: AlarmRecord, now: datetime, *, with_claims: bool) -> Iterator[
             f"{moment(one.event_time)}"
         )
         if with_claims:
-            yield from (f"            {claim_said(claim)}" for claim in one.claims)
+            yield from (f"            {claim_in_words(claim)}" for claim in one.claims)
 
 
 def wrapped(line: str, width: int) -> Iterator[str]:

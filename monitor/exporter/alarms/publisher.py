@@ -136,7 +136,7 @@ class AlarmPublisher:
     async def _consider(self, key: str, state: DriftState | None, now: float) -> None:
         self._beat()
         record = self.alarms.get(key)
-        if due(record, state, self._drift.later, now) is None or self._outbox.holds(key):
+        if due(record, state, self._drift.later, now) is None or self._outbox.is_under_way(key):
             return
         snapshot = _nothing if state is None else self._drift.snapshot(state.key, now)
         # In a thread, since the slots of two days take a while.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from monitor.exporter.scores.detector import Counted
-from monitor.metrics.offending import Offence, offending
+from monitor.metrics.offending_claims import Offence, offending
 from monitor.records import ScoreRecord
 from monitor.records.alarm import (
     CLAIM_CHARACTERS,

@@ -93,7 +93,7 @@ def explained(record: AlarmRecord, now: datetime) -> AlarmExplained:
                 moment(one.event_time),
                 one.segment,
                 f"{100 * one.value:.0f} %",
-                tuple(claim_said(claim) for claim in one.claims),
+                tuple(claim_in_words(claim) for claim in one.claims),
                 one.claims_left_out,
             )
             for one in record.worst
@@ -161,11 +161,11 @@ def _shift(record: AlarmRecord, one: SegmentChange) -> SegmentShift:
     )
 
 
-def claim_said(claim: OffendingClaim) -> str:
+def claim_in_words(claim: OffendingClaim) -> str:
     """A claim, and the passages that led to it.
 
     >>> from monitor.records.alarm import PassageOfClaim
-    >>> claim_said(OffendingClaim(number=2, text="It costs 5 euros.", passages=(
+    >>> claim_in_words(OffendingClaim(number=2, text="It costs 5 euros.", passages=(
     ...     PassageOfClaim(number=1, id="kb-17", relevant=False),)))
     'It costs 5 euros.  ← passage 1 (kb-17)'
     """

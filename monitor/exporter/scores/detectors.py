@@ -105,7 +105,7 @@ class DetectorHistory(NamedTuple):
     carried: DriftEvidence = NO_EVIDENCE
 
 
-class _Held(NamedTuple):
+class _ActiveBaseline(NamedTuple):
     baseline: Baseline
     effective_from: float
 
@@ -178,7 +178,7 @@ class DriftDetectors:
     def watched(self) -> Iterator[tuple[DriftKey, bool]]:
         """Every detector in the order of the keys, and whether it has a baseline."""
         for key in sorted(self._detectors):
-            yield key, self._held(key) is not None
+            yield key, self._active_baseline(key) is not None
 
     def fixed(self, application: str, judge: str) -> Normal | None:
         """What the configuration fixes for an application and judge."""
@@ -212,7 +212,7 @@ class DriftDetectors:
         else:
             self._normal[application, judge] = normal
         for key, detector in self._of((application, judge)):
-            held = self._held(key)
+            held = self._active_baseline(key)
             if held is None or held.baseline != detector.baseline or detector.is_rebuilding:
                 gone.append(detector.hold_against(None if held is None else held.baseline))
         return gone
@@ -225,8 +225,8 @@ class DriftDetectors:
         ``now`` gives epoch seconds. What is prepared and not wanted must be ``abandoned``.
         """
         for key, detector in self._of((application, judge)):
-            held = self._held(key, normal)
-            if held is None or held == self._held(key):
+            held = self._active_baseline(key, normal)
+            if held is None or held == self._active_baseline(key):
                 continue
             made = detector.rebuild(held.baseline)
             yield from made.filled()
@@ -262,7 +262,7 @@ class DriftDetectors:
     def _of(self, pair: tuple[str, str]) -> list[tuple[DriftKey, Detector]]:
         return sorted((k, detector) for k, detector in self._detectors.items() if k[1:] == pair)
 
-    def _until(self, held: _Held, now: float) -> tuple[tuple[float, float], float, float]:
+    def _until(self, held: _ActiveBaseline, now: float) -> tuple[tuple[float, float], float, float]:
         """Where evidence begins, its end, and the threshold."""
         starts = self._starts(held.effective_from, now)
         return starts, now - self.settings.settle_s, self.threshold(now)
@@ -297,7 +297,7 @@ class DriftDetectors:
         """Every detector that has a baseline, in the order of the keys."""
         a = self.threshold(now)
         for key, detector in sorted(self._detectors.items()):
-            held = self._held(key)
+            held = self._active_baseline(key)
             if held is not None:
                 starts = self._starts(held.effective_from, now)
                 shown, end = self._shown(key, held), now - self.settings.settle_s
@@ -314,7 +314,7 @@ class DriftDetectors:
                     key, shown, evidence, math.log10(a), alarm, found is not None, is_stale, kept
                 )
 
-    def _shown(self, key: DriftKey, held: _Held) -> float:
+    def _shown(self, key: DriftKey, held: _ActiveBaseline) -> float:
         """The baseline in the direction of the metric."""
         better = CATALOGUE[key.metric].higher_is_better
         return as_worse(held.baseline.overall(self.settings.tolerance), better)
@@ -338,7 +338,7 @@ class DriftDetectors:
 
     def snapshot(self, key: DriftKey, now: float) -> Callable[[], DetectorHistory | None]:
         """The history as it is now, put together when it is asked for, in any thread."""
-        detector, held = self._detectors.get(key), self._held(key)
+        detector, held = self._detectors.get(key), self._active_baseline(key)
         if detector is None or held is None:
             return lambda: None
         start = self._starts(held.effective_from, now)[0]
@@ -356,7 +356,7 @@ class DriftDetectors:
         detector = self._detectors.get(key)
         if detector is None:
             detector = self._detectors[key] = Detector(key.metric, self.settings.tolerance)
-            held = self._held(key)
+            held = self._active_baseline(key)
             detector.hold_against(None if held is None else held.baseline)
         if sign > 0:
             detector.put(place, entry)
@@ -365,14 +365,14 @@ class DriftDetectors:
         if not len(detector):
             del self._detectors[key]
 
-    def _held(self, key: DriftKey, *instead: Normal | None) -> _Held | None:
+    def _active_baseline(self, key: DriftKey, *instead: Normal | None) -> _ActiveBaseline | None:
         """What a detector is held against, or would be with another ``set_normal``."""
         pair = key.application, key.judge
         own = instead[0] if instead else self._normal.get(pair)
         for normal in (self._fixed(*pair), own):
             if normal is not None and key.metric in normal.metrics:
                 after = normal.metric_from.get(key.metric, normal.effective_from)
-                return _Held(normal.metrics[key.metric], after)
+                return _ActiveBaseline(normal.metrics[key.metric], after)
         return None
 
 

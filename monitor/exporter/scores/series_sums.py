@@ -28,7 +28,7 @@ class PairSums:
         self._series: dict[str, RollingSums] = {}
         self._waiting: dict[_Alike, list[Observation]] = {}
         self._number = 0
-        self._stands: tuple[int, int] | None = None
+        self._advanced_to: tuple[int, int] | None = None
 
     def add(self, event_time: float, slot: Observation, sign: int) -> None:
         """A slot counts from now on (+1), or no longer (−1)."""
@@ -55,10 +55,10 @@ class PairSums:
 
     def advance(self, now: float, start: int) -> bool:
         """Let time pass and the horizon begin at ``start``; whether anything is left."""
-        stands = math.floor(now) // self._bucket_s, start
-        if self._waiting and stands == self._stands:
+        advanced_to = math.floor(now) // self._bucket_s, start
+        if self._waiting and advanced_to == self._advanced_to:
             return True  # no bucket has ended: what waits may go on waiting for others of its own
-        self._stands = stands
+        self._advanced_to = advanced_to
         for rolling in self.series().values():
             rolling.advance(now)
             rolling.drop_before(start)

@@ -31,7 +31,7 @@ BEYOND: Final = "No alarm is open, but a number lies beyond what is normal: see 
 UNREAD: Final = "Whether anything is worse than normal is not known yet."
 
 
-def calm_said(rows: Iterable[ScoreRow]) -> str:
+def calm_in_words(rows: Iterable[ScoreRow]) -> str:
     """What it means for these numbers that no alarm is open."""
     watched = [row for row in rows if row.normal is not None]
     if not watched:

@@ -54,7 +54,7 @@ def audit_families(
     }
     for record in records:
         pair = [record.application, record.judge]
-        holds = record.holds_at(now)
+        holds = record.is_active_at(now)
         for metric, found in sorted(record.metrics.items()):
             if metric in CATALOGUE:  # whoever may write a record may name anything
                 _add_metric(families, [metric, *pair], found if holds else _without_labels(found))

@@ -71,7 +71,7 @@ class CorrectedScores:
         if not is_watched((key.application, key.judge)):
             return None
         record = self._corrections.of(key.application, key.judge)
-        if record is None or not record.holds_at(now):
+        if record is None or not record.is_active_at(now):
             return None
         found = record.metrics.get(key.metric)
         return None if found is None else found.errors

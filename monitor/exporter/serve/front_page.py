@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_said
+from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_in_words
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
@@ -56,7 +56,7 @@ class Front(NamedTuple):
     paused: Sequence[PauseRecord] | None = ()
     judges: Mapping[str, str] | None = None
     alarms: Sequence[AlarmRecord] | None = None
-    money: BudgetStatus | None = None
+    budget: BudgetStatus | None = None
     pauses_read: bool = True
     refused: str | None = None
     scores: Callable[[], Sequence[ScoreTable]] | None = None
@@ -117,7 +117,7 @@ def front_page(
     ]
     return _PAGE.render(
         version=front.version,
-        status=None if unknown else alarm_status(_told(front), now, _calm(scores)),
+        status=None if unknown else alarm_status(_known(front), now, _calm(scores)),
         roles=", ".join(front.roles) or "none yet",
         now=now.isoformat(timespec="seconds"),
         sections=sections,
@@ -129,7 +129,7 @@ def front_page(
     )
 
 
-def _told(front: Front) -> list[AlarmRecord]:
+def _known(front: Front) -> list[AlarmRecord]:
     """Those that are open, and those that have ended."""
     ended = [one for one in front.known_alarms.values() if one.state == "closed"]
     return [*(front.alarms or ()), *ended]
@@ -139,7 +139,7 @@ def _calm(scores: Sequence[ScoreTable] | None) -> str:
     """What it means that no alarm is open."""
     if scores is None:
         return CALM
-    return calm_said(row for table in scores for row in table.rows)
+    return calm_in_words(row for table in scores for row in table.rows)
 
 
 def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:
@@ -209,7 +209,7 @@ def _health(waiting: Mapping[str, str], stuck: Mapping[str, float]) -> _PageSect
 
 
 def _judges(front: Front, *, waits: bool) -> _PageSection:
-    judges, paused, money = front.judges, front.paused or (), front.money
+    judges, paused, budget = front.judges, front.paused or (), front.budget
     if judges is None:
         elsewhere = "This process asks no judge: see the pages of the scorers."
         return _PageSection("Judge", note=_PageLine(elsewhere))
@@ -219,9 +219,9 @@ def _judges(front: Front, *, waits: bool) -> _PageSection:
     rows += [_state(name, state, paused, waits) for name, state in judges.items()]
     if front.refused is not None:
         rows.append(_PageLine(f": {front.refused}, since the start", "Refused"))
-    if money is not None:
-        left = f"{money.left:.4f} of {money.per_day:.2f} USD are left today"
-        rows.append(_PageLine(f"Money: {left} ({money.timezone})"))
+    if budget is not None:
+        left = f"{budget.left:.4f} of {budget.per_day:.2f} USD are left today"
+        rows.append(_PageLine(f"Money: {left} ({budget.timezone})"))
     return _PageSection("Judge", rows)
 
 

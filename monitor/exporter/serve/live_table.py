@@ -199,7 +199,7 @@ def _page_row(one: LiveRow, keys: Mapping[tuple[str, str, str], str]) -> _LiveCe
         row.is_worse,
         keys.get((row.metric, one.application, one.judge), ""),
         drawing(one.course, row.normal),
-        [(_time(point.at), _said(point)) for point in one.course],
+        [(_time(point.at), _in_words(point)) for point in one.course],
     )
 
 
@@ -231,7 +231,7 @@ def _time(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
 
 
-def _said(point: CoursePoint) -> str:
+def _in_words(point: CoursePoint) -> str:
     if point.value is None or point.lower is None or point.upper is None:
         return "nothing scored"
     return f"{percent(point.value)} ({100 * point.lower:.0f}–{100 * point.upper:.0f})"

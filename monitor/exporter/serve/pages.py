@@ -121,7 +121,7 @@ class Pages:
         is_dear = False
         try:
             prepared = await asyncio.shield(look.prepared)
-            text = await self._apart(partial(whole, encode), prepared)
+            text = await self._offloaded(partial(whole, encode), prepared)
             is_dear = self._cpu() - look.began > DEAR_S
         finally:  # one that fails is not kept: the next one who asks may have more luck
             if is_dear:
@@ -131,9 +131,9 @@ class Pages:
         return text
 
     async def _zipped(self, text: asyncio.Task[bytes]) -> bytes:
-        return await self._apart(partial(gzip.compress, compresslevel=LEVEL), await text)
+        return await self._offloaded(partial(gzip.compress, compresslevel=LEVEL), await text)
 
-    async def _apart(self, work: Callable[[InputT], bytes], given: InputT) -> bytes:
+    async def _offloaded(self, work: Callable[[InputT], bytes], given: InputT) -> bytes:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, given)
 
     def _forget(self, look: _PageState) -> None:

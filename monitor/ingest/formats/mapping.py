@@ -48,15 +48,15 @@ class Place:
             found = find.value(record)
         except ExpressionFailed as error:
             end = find.end(record)
-            beside = f"; {_said(end, whole)}" if end.path else ""
+            beside = f"; {_in_words(end, whole)}" if end.path else ""
             raise failed(path, f"{error}{beside}") from None
         if found is None and not self.may_be_absent:
-            beside = _said(find.end(record), whole)
+            beside = _in_words(find.end(record), whole)
             raise missing_field(f"{path}: found nothing, expected a value; {beside}")
         return found
 
 
-def _said(end: Nothing, whole: str) -> str:
+def _in_words(end: Nothing, whole: str) -> str:
     found = there(end.path or whole, end.value)
     return f"{found}, {end.why}" if end.why else found
 

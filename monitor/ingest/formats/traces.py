@@ -199,7 +199,8 @@ def answers(spans: Sequence[Span], root: Span) -> bool:
     kinds = {kind(span) for span in spans}
     if kinds & {LLM, AGENT}:
         return (
-            not any(map(_calls_a_tool, spans)) or _said(_belonging(spans, root), root) is not None
+            not any(map(_calls_a_tool, spans))
+            or _answer_of(_belonging(spans, root), root) is not None
         )
     # A model that nobody has instrumented, within a chain that says what it answered.
     return bool(kinds & {RETRIEVER, RERANKER}) and kind(root) == CHAIN and _has_output(root)
@@ -390,12 +391,12 @@ def _holds_passages(prompt: str, passages: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _answer(spans: Sequence[Span], root: Span) -> str:
-    if (found := _said(spans, root)) is not None:
+    if (found := _answer_of(spans, root)) is not None:
         return found
     raise _nothing("response", "output", spans, root)
 
 
-def _said(spans: Sequence[Span], root: Span) -> str | None:
+def _answer_of(spans: Sequence[Span], root: Span) -> str | None:
     """Of the root, or the chain or agent next to it; else of the model that answers."""
     for span in _leading_to_the_model(spans, root):
         if (found := _SAYING.of(span)) is not None:

@@ -127,7 +127,7 @@ def _searched(
     for part in parts:
         if isinstance(part, str) or part.searched & bit:
             found.append(part)
-        elif spans := _apart(search(part)):
+        elif spans := _without_overlaps(search(part)):
             text, last, before = part.text, 0, part.before
             for span in spans:
                 found.append(Piece(text[last : span.start], before, "<"))
@@ -203,7 +203,7 @@ def _near(
     piece = one.piece(start, end)
     sure = len(piece.text)
     for search in searches:
-        spans, before = _apart(search(piece)), sure
+        spans, before = _without_overlaps(search(piece)), sure
         if end < one.end:
             sure = min(sure, search.sure(piece))
         if spans:
@@ -214,7 +214,7 @@ def _near(
     return []
 
 
-def _apart(spans: Iterable[TextMatch]) -> list[TextMatch]:
+def _without_overlaps(spans: Iterable[TextMatch]) -> list[TextMatch]:
     """In order and without overlaps: of two that overlap the earlier, then the longer one."""
     found = list(spans)
     if len(found) < 2:

@@ -98,7 +98,7 @@ class _RegistryCalls:
                 if response.status in _NEVER:
                     raise NoSuchSchemaError(f"the registry has no {what}")
                 if response.status != 200:
-                    raise RegistryAwayError(_said(response.status))
+                    raise RegistryAwayError(_in_words(response.status))
                 body = await _whole(response.content, what)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise RegistryAwayError(f"it does not answer ({type(error).__name__})") from error
@@ -115,7 +115,7 @@ async def _whole(content: aiohttp.StreamReader, what: str) -> bytes:
     return bytes(body)
 
 
-def _said(status: int) -> str:
+def _in_words(status: int) -> str:
     if status in (401, 403):
         return f"it refuses us (HTTP {status}): check username, password and token"
     if 300 <= status < 400:

@@ -33,7 +33,7 @@ _MOST_REFUSED: Final = 10_000
 class _RefusedSchema(NamedTuple):
     """Why nobody can decode by a schema, and until when that is believed (monotonic seconds)."""
 
-    said: str
+    why: str
     cause: str
     until: float
 
@@ -79,7 +79,7 @@ class SchemaStore:
         if decode is None:
             refused = self._refused[schema_id]
             # A new one each time: what was raised before holds on to the records that it met.
-            raise MessageRejected(refused.said, stage="decode", cause=refused.cause)
+            raise MessageRejected(refused.why, stage="decode", cause=refused.cause)
         return decode
 
     async def fetched(self, schema_id: int) -> None:
@@ -99,17 +99,17 @@ class SchemaStore:
             try:
                 await self._ask(schema_id)
             except RegistryAwayError as error:
-                said = f"ingest.registry: {error}; records wait for schema {schema_id}"
-                self._health.waits(REGISTRY, said)
+                why = f"ingest.registry: {error}; records wait for schema {schema_id}"
+                self._health.waits(REGISTRY, why)
                 if not was_away:
-                    logger().error("registry_away", hint=said)
+                    logger().error("registry_away", hint=why)
                 was_away = True
                 await asyncio.sleep(wait_s)
                 wait_s = min(LONGEST_WAIT_S, 2 * wait_s)
             except Exception as bug:  # noqa: BLE001 - ours; records that wait for it would for ever
                 logger().error("registry_bug", exc_info=bug)
-                said = f"schema {schema_id}: internal error: {type(bug).__name__}"
-                self._refuse(schema_id, said, Reason.INTERNAL)
+                why = f"schema {schema_id}: internal error: {type(bug).__name__}"
+                self._refuse(schema_id, why, Reason.INTERNAL)
                 break
             else:
                 break
@@ -131,9 +131,9 @@ class SchemaStore:
         else:
             self._refused.pop(schema_id, None)
 
-    def _refuse(self, schema_id: int, said: str, cause: str) -> None:
+    def _refuse(self, schema_id: int, why: str, cause: str) -> None:
         until = self._monotonic() + ABSENT_S
         self._refused.pop(schema_id, None)
         if len(self._refused) >= _MOST_REFUSED:  # ids come from the traffic
             del self._refused[next(iter(self._refused))]
-        self._refused[schema_id] = _RefusedSchema(f"record: {said}", cause, until)
+        self._refused[schema_id] = _RefusedSchema(f"record: {why}", cause, until)

@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 #: Flights that come to nothing before one who waits goes alone, while there is time left.
-PATIENCE = 2
+ATTEMPTS = 2
 #: How long one flight is waited for: far longer than a call takes, and not a whole deadline.
-PATIENCE_S = 15.0
+TIMEOUT_S = 15.0
 
 
 @dataclass(eq=False, slots=True)
@@ -31,11 +31,11 @@ class Flight(Generic[T]):
 class Flights(Generic[T]):
     """What is being made right now, by key. A value is never None.
 
-    Whoever has waited ``patience_s`` seconds for another goes alone.
+    Whoever has waited ``timeout_s`` seconds for another goes alone.
     """
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
-        self._patience_s = patience_s
+    def __init__(self, timeout_s: float = TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
         self._open: dict[str, Flight[T]] = {}
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Flights(Generic[T]):
         The maker must give the flight to ``leave``; until then newcomers get the same value.
         Raises what ``make`` raises, when it was this caller's.
         """
-        for _ in range(PATIENCE):
+        for _ in range(ATTEMPTS):
             flight = self._open.get(key)
             if flight is None or not await self._is_over(flight):
                 break
@@ -66,7 +66,7 @@ class Flights(Generic[T]):
 
     async def _is_over(self, flight: Flight[T]) -> bool:
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 await flight.over.wait()
         except TimeoutError:
             return False

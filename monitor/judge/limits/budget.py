@@ -40,17 +40,22 @@ class BudgetStatus(NamedTuple):
 
 
 class Budget:
-    """All that is spent in a day of ``zone``; times are epoch seconds.
+    """All that is spent in a day of ``zone``: whoever spends asks here, and says here what it was.
+
+    ``clock`` gives epoch seconds, and so are all times.
 
     A judgement is affordable while what is spent, and what those under way will probably cost,
     leave room for its own probable cost: the mean of those seen. Where nobody knows yet what one
     costs, they take turns. So a day ends at most at the budget and what those under way, as many
     as may be, then cost beyond the mean; or at what a single one costs, if that alone is more.
+
+    Judgements beside the traffic, second ones and those of canaries, come from the same money: they
+    begin while it ``has_money``, ``spend``, and stand on no record of their own.
     """
 
-    def __init__(self, usd_per_day: float, zone: tzinfo) -> None:
+    def __init__(self, usd_per_day: float, zone: tzinfo, clock: Callable[[], float]) -> None:
         self.usd_per_day = usd_per_day
-        self._zone = zone
+        self._zone, self._clock = zone, clock
         self._day = (0.0, 0.0)
         self._recorded = self._unrecorded = 0.0
         self._own: dict[SourceOffset, float] = {}
@@ -58,24 +63,32 @@ class Budget:
         self._seen, self._cost = 0, 0.0
         self._is_priced, self._first = False, asyncio.Lock()
 
-    def day_start(self, now: float) -> float:
+    def day_start(self) -> float:
         """The latest midnight of the zone."""
-        self._roll(now)
+        self._roll()
         return self._day[0]
 
-    def day_end(self, now: float) -> float:
+    def day_end(self) -> float:
         """The next midnight of the zone."""
-        self._roll(now)
+        self._roll()
         return self._day[1]
 
-    def spent(self, now: float) -> float:
+    def spent(self) -> float:
         """Today, by all; without what is under way."""
-        self._roll(now)
+        self._roll()
         return self._recorded + self._unrecorded + sum(self._own.values())
 
-    def left(self, now: float) -> float:
+    def left(self) -> float:
         """Of today's budget, never less than 0."""
-        return max(0.0, self.usd_per_day - self.spent(now))
+        return max(0.0, self.usd_per_day - self.spent())
+
+    def status(self) -> BudgetStatus:
+        """Today's, to be shown."""
+        return BudgetStatus(self.left(), self.usd_per_day, str(self._zone))
+
+    def has_money(self) -> bool:
+        """Whether any is left; what begins now may cost more."""
+        return self.left() > 0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -87,42 +100,42 @@ class Budget:
                 await stack.aclose()
             yield
 
-    def admit(self, now: float) -> bool:
+    def admit(self) -> bool:
         """Whether one more may be judged; if so, it is under way until ``settle``."""
-        if not self._has_room(now, self._under_way + 1):
+        if not self._has_room(self._under_way + 1):
             return False
         self._under_way += 1
         return True
 
-    def is_spent(self, now: float) -> bool:
+    def is_spent(self) -> bool:
         """Whether the day leaves room for not even one more."""
-        return not self._has_room(now, 1)
+        return not self._has_room(1)
 
-    def _has_room(self, now: float, judgements: int) -> bool:
+    def _has_room(self, judgements: int) -> bool:
         mean = self._cost / self._seen if self._seen else 0.0
-        spent, limit = self.spent(now), self.usd_per_day + _ROUNDING
+        spent, limit = self.spent(), self.usd_per_day + _ROUNDING
         return spent + _ROUNDING < self.usd_per_day and spent + judgements * mean <= limit
 
-    def settle(self, now: float, place: SourceOffset, usd: float, *, answered: bool = True) -> None:
+    def settle(self, place: SourceOffset, usd: float, *, answered: bool = True) -> None:
         """What was admitted has ended, and has cost so much; its record will say the same.
 
         ``answered``: also where that is nothing, since a model did what it was asked.
         """
-        self._roll(now)
+        self._roll()
         self._is_priced = self._is_priced or answered
         self._under_way -= 1
         self._learn(usd)
         if usd > 0:
             self._own[place] = self._own.get(place, 0.0) + usd
 
-    def spend(self, now: float, usd: float) -> None:
+    def spend(self, usd: float) -> None:
         """Something was spent that stands on no record yet."""
-        self._roll(now)
+        self._roll()
         self._unrecorded += usd
 
-    def put_on_record(self, now: float, place: SourceOffset) -> float:
+    def put_on_record(self, place: SourceOffset) -> float:
         """All that stands on no record: the one of this place will say it."""
-        self._roll(now)
+        self._roll()
         usd, self._unrecorded = self._unrecorded, 0.0
         if usd > 0:
             self._own[place] = self._own.get(place, 0.0) + usd
@@ -130,7 +143,6 @@ class Budget:
 
     def recorded(
         self,
-        now: float,
         judged_at: float,
         place: SourceOffset,
         usd: float,
@@ -140,7 +152,7 @@ class Budget:
 
         ``rechecks_usd`` is what it says of other judgements than its own.
         """
-        self._roll(now)
+        self._roll()
         total = usd + rechecks_usd
         if judged_at < self._day[0] or total <= 0:
             return
@@ -157,8 +169,9 @@ class Budget:
             self._is_priced = True
             self._seen, self._cost = self._seen + 1, self._cost + usd
 
-    def _roll(self, now: float) -> None:
+    def _roll(self) -> None:
         """At midnight all begins anew, but for what a judgement costs."""
+        now = self._clock()
         if self._day[0] <= now < self._day[1]:
             return
         self._day = _day(now, self._zone)
@@ -166,26 +179,6 @@ class Budget:
         self._own.clear()
         if self._seen:
             self._seen, self._cost = 1, self._cost / self._seen
-
-
-class AsideBudget:
-    """The day's budget for judgements beside the traffic: second ones, and those of canaries.
-
-    They come from the same money, wait for none, and stand on no record of their own. ``clock``
-    gives epoch seconds. Without a ``budget`` there is always money.
-    """
-
-    def __init__(self, budget: Budget | None, clock: Callable[[], float]) -> None:
-        self._budget, self._clock = budget, clock
-
-    def has_money(self) -> bool:
-        """Whether one may be judged now: it may cost more than what is left."""
-        return self._budget is None or self._budget.left(self._clock()) > 0
-
-    def spend(self, usd: float) -> None:
-        """One call was paid for."""
-        if self._budget is not None:
-            self._budget.spend(self._clock(), usd)
 
 
 def _day(now: float, zone: tzinfo) -> tuple[float, float]:

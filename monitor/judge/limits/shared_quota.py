@@ -87,7 +87,7 @@ class SharedQuota:
         self._away = False
         self._ask_at = self._both_until = self._opens_at = float("-inf")
         self._replaced_at = self._trusts_at = float("-inf")
-        self._patience_s = 0.0
+        self._wait_left_s = 0.0
         #: Tokens that calls have used beyond what was taken for them, or less.
         self._debt = 0
         self.waiting = 0
@@ -171,7 +171,7 @@ class SharedQuota:
     async def _shared(self, task: str, size: int) -> int:
         """The tokens that were reserved of the limit of all."""
         estimate = self._own.estimate(task, size)
-        self._patience_s = self._patience(max(0, self._debt) + estimate)
+        self._wait_left_s = self._longest_wait_s(max(0, self._debt) + estimate)
         if self._requests is not None:
             await self._taken(self._requests, 1)
         if self._tokens is None:
@@ -193,14 +193,14 @@ class SharedQuota:
                 return amount
             if not wait_s <= self._window_s:  # nothing of a minute's limit is that far away
                 raise LimiterFailed(ABSURD)
-            self._patience_s -= wait_s
-            if self._patience_s < 0:
+            self._wait_left_s -= wait_s
+            if self._wait_left_s < 0:
                 self._trusts_at = self._clock() + DISTRUST * self._window_s
                 raise LimiterFailed(PUT_OFF)
             self._opens_at = self._clock() + wait_s
             await asyncio.sleep(wait_s)
 
-    def _patience(self, tokens: int) -> float:
+    def _longest_wait_s(self, tokens: int) -> float:
         """How many seconds a call of so many tokens waits for the store, all its waits together.
 
         A window more, where no time was put off lately: what is that far away may be true, where

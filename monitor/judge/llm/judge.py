@@ -266,7 +266,7 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock, self._thinks = clock, False
-        self._takes_patterns = self.refuses_patterns = self._told_refused = False
+        self._takes_patterns = self.refuses_patterns = self._reported_refused = False
         self._route: _Route | None = None
         self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
@@ -339,8 +339,8 @@ class LlmClient:
         reply = await self._send(asked, route, others[0])
         # A provider that took patterns before finds those of this request too many or too long.
         self.refuses_patterns = not self._takes_patterns
-        if not self._told_refused:
-            self._told_refused = True
+        if not self._reported_refused:
+            self._reported_refused = True
             of = "some requests" if self._takes_patterns else "all"
             model = self._settings.model
             logger().warning("judge_patterns_refused", model=model, of=of, takes=others[0])
@@ -371,19 +371,19 @@ class LlmClient:
             arguments = yes_no.arguments(arguments, usual, weighed=weighed)
         elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
-        heard = _ResponseCapture()
+        captured = _ResponseCapture()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await completion(**arguments, logger_fn=heard)
+                response = await completion(**arguments, logger_fn=captured)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
-            fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            fault = explain(error, datetime.now(UTC), answer := captured.answer())
             if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
                 raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
-        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
+        if (fault := fault_in(captured.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         self._answered(getattr(response, "model", None))

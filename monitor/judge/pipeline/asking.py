@@ -163,7 +163,7 @@ class Asker:
             spent.refused[rejected.kind] += 1
             self.observe.refused(task, rejected.kind, rejected.complaint)
             if first is None:
-                self.examples.heard(task, refused=True)
+                self.examples.observe(task, refused=True)
 
     async def _once(
         self,
@@ -201,7 +201,7 @@ class Asker:
             raise ReplyRejected(cut, kind=Complaint.CUT, reason=OUTPUT_LIMIT)
         content = request.read(reply.text)
         if first is None:
-            self.examples.heard(request.task, refused=False)
+            self.examples.observe(request.task, refused=False)
         return Answer(content, reply.text)
 
 

@@ -27,7 +27,7 @@ class ExampleChoice:
         self._may_change, self._report = wanted == "auto", report
         self._latest: deque[bool] = deque(maxlen=_OF)
 
-    def heard(self, task: str, *, refused: bool) -> None:
+    def observe(self, task: str, *, refused: bool) -> None:
         """The first reply to a request was refused or not; texts are split by no shape."""
         if self.shaped or not self._may_change or task == "extract_claims":
             return

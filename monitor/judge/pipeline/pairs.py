@@ -62,11 +62,11 @@ class AskedModel:
     async def _asked(self, request: PairRequest, spent: CostMeter) -> float:
         replies: list[Reply] = []
 
-        async def heard(task: Task, system: str, user: str, terms: Terms) -> Reply:
+        async def captured(task: Task, system: str, user: str, terms: Terms) -> Reply:
             replies.append(await self._complete(task, system, user, terms))
             return replies[-1]
 
-        answer = await Asker(heard, self._prompts, self._observe).ask(request, spent)
+        answer = await Asker(captured, self._prompts, self._observe).ask(request, spent)
         probability = replies[-1].yes
         return float(answer) if probability is None else probability
 

@@ -74,16 +74,16 @@ class QuoteRequest:
             quote = answers[key]
             if not isinstance(quote, str):
                 raise ReplyRejected(f"{key}: the value must be a string", kind=Complaint.VALUES)
-            found[pair] = quote if stands_in(quote, self.documents[pair[1]]) else None
+            found[pair] = quote if is_run_of(quote, self.documents[pair[1]]) else None
         return found
 
 
-def stands_in(quote: str, text: str) -> bool:
+def is_run_of(quote: str, text: str) -> bool:
     """Whether a quote is a run of the text, but for case, spacing and the shapes of characters.
 
-    >>> stands_in("the “Warranty” lasts", 'The "warranty"  lasts 2 years.'), stands_in(" ", "a b")
+    >>> is_run_of("the “Warranty” lasts", 'The "warranty"  lasts 2 years.'), is_run_of(" ", "a b")
     (True, False)
-    >>> stands_in("lasts … years", "It lasts 2 years."), stands_in("１９８７年", "成立于1987年")
+    >>> is_run_of("lasts … years", "It lasts 2 years."), is_run_of("１９８７年", "成立于1987年")
     (False, True)
     """
     wanted = normalised(quote)

@@ -66,16 +66,16 @@ def remedy(reason: str) -> Remedy:
     return REMEDIES.get(reason, otherwise)
 
 
-def failure_said(reason: str, model: str, found: str | None) -> str:
+def failure_in_words(reason: str, model: str, found: str | None) -> str:
     """The reason, what it means, what the provider said in short, and what to do.
 
-    >>> failure_said("auth", "openai/gpt-4o-mini", "status 401 invalid_api_key")
+    >>> failure_in_words("auth", "openai/gpt-4o-mini", "status 401 invalid_api_key")
     'auth: the provider refuses this key (status 401 invalid_api_key): set OPENAI_API_KEY or \
 judge.api_key'
-    >>> failure_said("rejected", "gpt-4o-mni", NO_PROVIDER)
+    >>> failure_in_words("rejected", "gpt-4o-mni", NO_PROVIDER)
     "rejected: no provider is known for 'gpt-4o-mni': expected a litellm name like \
 openai/gpt-4o-mini"
-    >>> failure_said("usd_per_day", "m", None)
+    >>> failure_in_words("usd_per_day", "m", None)
     'usd_per_day'
     """
     if found == NO_PROVIDER:

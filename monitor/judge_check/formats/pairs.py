@@ -41,7 +41,7 @@ class _LabelledPair(OwnFields):
         return self.passages or (Passage(text=self.passage or ""),)
 
     @property
-    def holds(self) -> bool:
+    def is_true(self) -> bool:
         return bool(self.label if self.supported is None else self.supported)
 
 
@@ -68,7 +68,7 @@ def read(element: Element) -> list[Labelled]:
             cluster=pair.cluster or "\0".join(passage.text for passage in pair.texts),
             interaction=interaction,
             claims=claims,
-            verdicts=labelled_verdicts(interaction, claims, response_by_context=(pair.holds,)),
+            verdicts=labelled_verdicts(interaction, claims, response_by_context=(pair.is_true,)),
             language=pair.language or script(pair.claim),
             phenomenon=pair.phenomenon or pair.kind,
         )

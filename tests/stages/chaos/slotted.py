@@ -23,12 +23,12 @@ Line = tuple[int, str]
 class Slots:
     """The slots of a run. ``missing`` are offsets that no counted slot covers.
 
-    ``screened`` are the interactions that the hash takes below the watermark, ``members`` is the
+    ``sampled`` are the interactions that the hash takes below the watermark, ``members`` is the
     sum of m over the counted slots, ``behind`` the interactions that are not committed.
     """
 
     interactions: int
-    screened: int
+    sampled: int
     behind: int
     records: int
     counted: int
@@ -48,10 +48,10 @@ class Slots:
             f"in no slot at all: {self.unexplained[:5]}": self.unexplained,
             f"m is not the number of members: {self.miscounted[:5]}": self.miscounted,
             f"{len(self.missing)} offsets dropped: {self.missing[:5]}": (
-                len(self.missing) > self.most_dropped * self.screened
+                len(self.missing) > self.most_dropped * self.sampled
             ),
-            f"{self.members} members and {len(self.missing)} missing of {self.screened}": (
-                self.members + len(self.missing) != self.screened
+            f"{self.members} members and {len(self.missing)} missing of {self.sampled}": (
+                self.members + len(self.missing) != self.sampled
             ),
             f"{self.behind} interactions not committed": self.behind,
         }
@@ -59,10 +59,10 @@ class Slots:
         return [text for text, is_wrong in found.items() if is_wrong]
 
     def __str__(self) -> str:
-        share = 100 * len(self.missing) / self.screened
+        share = 100 * len(self.missing) / self.sampled
         return (
             f"slots: records {self.records}, counted {self.counted}, members "
-            f"{self.sizes[0]} to {self.sizes[1]}; of {self.screened} offsets screened below the "
+            f"{self.sizes[0]} to {self.sizes[1]}; of {self.sampled} offsets sampled below the "
             f"watermark {len(self.twice)} in two counted slots, {len(self.missing)} "
             f"({share:.3f} %) in dropped ones only, {len(self.unexplained)} in none; "
             f"sum of m {self.members}\nestimates: {'; '.join(map(str, self.estimated))}"
@@ -83,7 +83,7 @@ def slots_of(
     ``most_dropped`` the share of the offsets that dropped slots alone may cover.
     """
     below = [one for one in fed if (one.offset or 0) < watermarks.get(one.partition or 0, 0)]
-    lines = _lines([one for one in below if is_screened(one.key or b"", rate)])
+    lines = _lines([one for one in below if is_sampled(one.key or b"", rate)])
     chosen = counted(records)
     covered: defaultdict[Line, list[int]] = defaultdict(list)
     miscounted = []
@@ -119,10 +119,10 @@ def slots_of(
     )
 
 
-def is_screened(interaction_id: bytes, rate: float) -> bool:
+def is_sampled(interaction_id: bytes, rate: float) -> bool:
     """Whether the hash takes it: the first eight bytes of BLAKE2b, as a share of all there are.
 
-    >>> [is_screened(b"c00000", rate) for rate in (0.0, 1.0)]
+    >>> [is_sampled(b"c00000", rate) for rate in (0.0, 1.0)]
     [False, True]
     """
     return int.from_bytes(blake2b(interaction_id).digest()[:8], "big") / 2**64 < rate

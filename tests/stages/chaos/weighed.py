@@ -11,7 +11,7 @@ from monitor.records import ScoreRecord
 from tests.servers.kafka_topics import Record
 from tests.stages.batch import counted
 from tests.stages.chaos.estimates import MOST_OFF, Estimated, estimates
-from tests.stages.chaos.slotted import is_screened
+from tests.stages.chaos.slotted import is_sampled
 from tests.stages.chaos.traffic import Made
 
 
@@ -85,7 +85,7 @@ def weighed(
         math.fsum(count / q for q, count in shares.items()),
         math.sqrt(math.fsum(count * (1 - q) / q**2 for q, count in shares.items())),
         sum(times > 1 for times in Counter(name for name, _ in pairs).values()),
-        tuple(sorted(name for name in below - known if is_screened(name.encode(), least))),
-        tuple(sorted(name for name, q in pairs if not is_screened(name.encode(), q or 0.0))),
+        tuple(sorted(name for name in below - known if is_sampled(name.encode(), least))),
+        tuple(sorted(name for name, q in pairs if not is_sampled(name.encode(), q or 0.0))),
         estimates(traffic, chosen),
     )

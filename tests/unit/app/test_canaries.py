@@ -15,7 +15,6 @@ from monitor.config import load
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.observers import CountedAside
 from monitor.telemetry import CanaryTelemetry, ScorerTelemetry
-from tests.stages.rechecks import UNLIMITED
 from tests.stages.records import attributed
 
 LLM = {"kind": "llm", "model": "openai/m"}
@@ -29,7 +28,6 @@ def watched(*entries: dict[str, Any]) -> tuple[list[ConfiguredJudge], CollectorR
     found = with_canaries(
         build_judges(settings, telemetry),
         telemetry.canary,
-        budget=UNLIMITED,
         tell=lambda _judge, _why: None,
         clock=lambda: 0.0,
         rng=Random(1),
@@ -68,7 +66,7 @@ def test_what_canaries_ask_for_the_traffic_gets() -> None:
         {"application": "b", "judge": {**LLM, "examples": "fixed"}},
         {"application": "c", "judge": {**LLM, "pipeline": "pairs"}},
     )
-    changed, observe = [], CountedAside(CanaryTelemetry(CollectorRegistry()), UNLIMITED)
+    changed, observe = [], CountedAside(CanaryTelemetry(CollectorRegistry()))
     for configured in found[1:]:
         judge = configured.judge
         assert isinstance(judge, LlmJudge)

@@ -20,7 +20,6 @@ from monitor.judge.pipeline.plans import PipelineName
 from monitor.plan.plan import TYPICAL
 from monitor.scorer.intake import Policies
 from monitor.telemetry import RecheckTelemetry, ScorerTelemetry
-from tests.stages.rechecks import UNLIMITED
 from tests.stages.records import attributed
 
 
@@ -158,7 +157,7 @@ def test_every_pipeline_can_be_configured_and_planned_with(pipeline: str) -> Non
     assert configured_judges[0].judge.identity.pipeline == pipeline
     assert {pipeline, "verifier"} <= TYPICAL.keys()
     telemetry = RecheckTelemetry(CollectorRegistry())
-    rechecked = with_rechecks(configured_judges, telemetry, UNLIMITED)[0].recheck is not None
+    rechecked = with_rechecks(configured_judges, telemetry)[0].recheck is not None
     assert rechecked is (pipeline != "pairs")
 
 

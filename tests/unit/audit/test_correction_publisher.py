@@ -44,7 +44,7 @@ async def test_what_old_labels_said_is_taken_back(tmp_path: Path) -> None:
         outbox = Outbox(connection(settings), "rag.control.v1", health, what="correction")
         found = CorrectionPublisher(labels, outbox, lambda: at_s)
         running = asyncio.create_task(found.run())
-        await until(lambda: outbox.holds(key), "something under its key", every_s=0.01)
+        await until(lambda: outbox.is_under_way(key), "something under its key", every_s=0.01)
         running.cancel()
         return found
 

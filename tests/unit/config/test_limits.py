@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,8 @@ def test_configured_judges_of_one_model_share_what_its_provider_bears() -> None:
     )
     assert base is named
     assert other is not base
-    assert build_budget(load({}, flags={"limits.usd_per_day": "1"})) is None
-    money = build_budget(load(environ, flags={**LLM, "limits.usd_per_day": "1"}))
+    assert build_budget(load({}, flags={"limits.usd_per_day": "1"}), time.time) is None
+    money = build_budget(load(environ, flags={**LLM, "limits.usd_per_day": "1"}), time.time)
     assert money is not None
 
 

@@ -20,10 +20,10 @@ from monitor.stats.selection import Selection
 from tests.stages.control import applied
 from tests.stages.score_records import FIRST, START, record
 
-LESSON = LearningSettings(40, 0, ("faithfulness",))
+LEARNING = LearningSettings(40, 0, ("faithfulness",))
 
 
-def screened(count: int, signals: int) -> list[ScoreRecord]:
+def with_signals(count: int, signals: int) -> list[ScoreRecord]:
     """Records of which the first ``signals`` have one: 1 where the answer is half wrong."""
     found = []
     for i in range(count):
@@ -44,14 +44,14 @@ def learned(records: list[ScoreRecord], now: float = 1_000.0) -> list[Calibratio
     for candidate in selection.counted():
         if isinstance(candidate.payload, Observation):
             training_slots.apply(candidate, candidate.payload, +1)
-    found = at_once(Learner(LESSON).results(training_slots, START + now))
+    found = at_once(Learner(LEARNING).results(training_slots, START + now))
     taught = [at_once(each.taught()) for each in found]
     return [each.calibration for each in taught if each is not None and each.calibration]
 
 
 def test_it_is_learned_from_the_first_slots_in_any_order() -> None:
     """The same bytes, whoever learns: later slots have no say."""
-    records = screened(60, 60)
+    records = with_signals(60, 60)
     (found,) = learned(records)
     assert (found.application, found.judge, found.slots) == ("bot", FIRST.label, 40)
     assert found.edges == (0.0,)
@@ -59,23 +59,23 @@ def test_it_is_learned_from_the_first_slots_in_any_order() -> None:
     assert 0 < low < 0.1 < high < 0.5, "larger is worse, drawn to the mean"
     random.Random(3).shuffle(records)
     assert [one.to_json() for one in learned(records)] == [found.to_json()]
-    assert learned(screened(60, 60)[:40]) == [found]
+    assert learned(with_signals(60, 60)[:40]) == [found]
 
 
 @pytest.mark.parametrize(("signals", "number"), [(0, 0), (19, 0), (20, 1)])
 def test_half_of_the_slots_need_a_signal(signals: int, number: int) -> None:
     """Those from before there were blocks have none."""
-    assert len(learned(screened(40, signals))) == number
+    assert len(learned(with_signals(40, signals))) == number
 
 
 def test_nothing_is_learned_too_early() -> None:
     """Before there are enough slots, the same as for the baseline."""
-    assert learned(screened(39, 39)) == []
+    assert learned(with_signals(39, 39)) == []
 
 
 def test_the_scorer_reads_what_the_exporter_writes() -> None:
     """From then on a risky member is likelier, and known to be; a tombstone ends it."""
-    (found,) = learned(screened(40, 40))
+    (found,) = learned(with_signals(40, 40))
     held, key = Calibrations(), found.key.encode()
     assert applied(held, key, found.to_json()) is None
     assert applied(held, b"baseline/bot/x", b"{") is None, "others read those"
@@ -101,7 +101,7 @@ def test_the_scorer_reads_what_the_exporter_writes() -> None:
 )
 def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
     """By the scorer and by the exporter; what held goes on to hold."""
-    (found,) = learned(screened(40, 40))
+    (found,) = learned(with_signals(40, 40))
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
     applied(held, key, found.to_json())
     broken = json.dumps({**json.loads(found.to_json()), **change}).encode()
@@ -115,7 +115,7 @@ def test_a_wrong_shape_is_left_out_and_said(change: dict[str, object]) -> None:
 
 def test_a_newer_schema_is_left_out_and_unknown_fields_are_none() -> None:
     """The calibration that held goes on to hold; of a newer minor one what is known is read."""
-    (found,) = learned(screened(40, 40))
+    (found,) = learned(with_signals(40, 40))
     held, key = Calibrations(), calibration_key("bot", FIRST.label).encode()
     fields = json.loads(found.to_json())
     minor = {**fields, "schema": "rag.control/1.3", "extra": 1}

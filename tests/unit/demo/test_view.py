@@ -15,7 +15,16 @@ from monitor.demo.schedule import Schedule
 from monitor.demo.view import View
 from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.status.bars import NO_DATA, bar, cell, course, progress, rising, rising_scale, said
+from monitor.status.bars import (
+    NO_DATA,
+    bar,
+    cell,
+    course,
+    gauge_in_words,
+    progress,
+    rising,
+    rising_scale,
+)
 from monitor.status.gauges import CHOSEN
 from tests.stages.score_records import START
 from tests.unit.demo.made import alarm
@@ -100,7 +109,7 @@ def test_the_line_has_counts_and_both_gauges() -> None:
     assert words[:3] == ["30", "s", "incident"]
     assert words[3:7] == ["consumed", "600", "scored", "300"]
     line = view().plain()
-    assert f"{MOVED}[15s] {said(PAGE.gauges[MOVED, '15s'])}" in line
+    assert f"{MOVED}[15s] {gauge_in_words(PAGE.gauges[MOVED, '15s'])}" in line
     assert f"faithfulness[15s] {NO_DATA}" in line
 
 
@@ -111,7 +120,7 @@ def test_the_line_before_anything_was_scored() -> None:
 
 def test_a_gauge_in_words_has_its_bounds_and_its_number() -> None:
     """To three places."""
-    assert said(Gauge(0.41, 0.3, 0.52, 80.4)) == "0.410 [0.300, 0.520] n=80"
+    assert gauge_in_words(Gauge(0.41, 0.3, 0.52, 80.4)) == "0.410 [0.300, 0.520] n=80"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +129,7 @@ def test_a_gauge_in_words_has_its_bounds_and_its_number() -> None:
 )
 def test_a_gauge_without_bounds_is_no_data(gauge: Gauge | None) -> None:
     """A number without its uncertainty is not shown: neither in words nor as a dot."""
-    assert said(gauge) == cell(gauge).plain == NO_DATA
+    assert gauge_in_words(gauge) == cell(gauge).plain == NO_DATA
     assert "●" not in bar(gauge, 20, "").plain
 
 

@@ -28,7 +28,7 @@ class Clocks:
 
     def told(self) -> None:
         """The brokers tell the true time."""
-        self.brokers.heard(self.true, self.wall())
+        self.brokers.observe(self.true, self.wall())
 
     @property
     def true(self) -> float:
@@ -151,7 +151,7 @@ def test_a_leap_is_seen_by_what_brokers_told_before_it() -> None:
 def test_brokers_say_nothing_of_another_clock() -> None:
     """A demo's time is its own."""
     brokers = BrokerClock(lambda: START, lambda: 0.0)
-    brokers.heard(START, START)
+    brokers.observe(START, START)
     assert brokers.broker_time_for(brokers.own)() == START
     assert brokers.broker_time_for(lambda: START)() is None
 

@@ -59,7 +59,7 @@ def test_a_directed_pick_is_worth_two() -> None:
 
 def test_what_is_no_change_is_hardly_ever_seen() -> None:
     """Nobody waits for ever: there is no delay then."""
-    watch = WatchSettings(1e9, learn_slots=0, patience=1_000)
+    watch = WatchSettings(1e9, learn_slots=0, most_waited=1_000)
     assert Simulation(Quality((0.08,)), watch).delays([1.0]) == [NEVER]
 
 

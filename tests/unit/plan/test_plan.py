@@ -38,7 +38,7 @@ def test_what_cannot_come_is_not_promised() -> None:
     found = first_evidence(settings(), LITTLE.per_day)
     assert found == FirstEvidence(7 * 86_400, 140, 28 * 86_400)
     watched = watch(settings(), LITTLE, 1.0)
-    assert (watched.in_period, watched.patience) == (28 * 20, 28 * 20)
+    assert (watched.in_period, watched.most_waited) == (28 * 20, 28 * 20)
     assert first_evidence(settings(), 2 / 30) == FirstEvidence(None, 0, 28 * 86_400)
     day = settings(drift__period="1d")
     assert first_evidence(day, LITTLE.per_day).after_s is None

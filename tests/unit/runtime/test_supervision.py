@@ -39,21 +39,21 @@ async def test_works_end_with_the_block() -> None:
 async def test_one_that_fails_ends_the_block_and_the_others() -> None:
     """The error names it, and has none of its words; the log says what it was."""
     cleaned: list[str] = []
-    works = (("the other", _for_ever(cleaned)), ("the desk", _fails(ValueError(WORDS))))
+    works = (("the other", _for_ever(cleaned)), ("the publisher", _fails(ValueError(WORDS))))
     with capture_logs() as lines, pytest.raises(ExceptionGroup) as failed:
         async with meanwhile(*works):
             await asyncio.Event().wait()
     (error,) = failed.value.exceptions
-    assert (type(error), str(error)) == (RuntimeError, "the desk failed with ValueError")
+    assert (type(error), str(error)) == (RuntimeError, "the publisher failed with ValueError")
     assert error.__suppress_context__, "its words would stand in the traceback"
-    assert [(line["event"], line["what"]) for line in lines] == [("task_failed", "the desk")]
+    assert [(line["event"], line["what"]) for line in lines] == [("task_failed", "the publisher")]
     assert cleaned == ["ended"]
 
 
 async def test_a_refusal_stays_what_it_is() -> None:
     """So that the process ends with its one line, and the code of a dependency."""
     with capture_logs() as lines, pytest.raises(ExceptionGroup) as failed:
-        async with meanwhile(("the desk", _fails(DependencyRefused("Kafka says no")))):
+        async with meanwhile(("the publisher", _fails(DependencyRefused("Kafka says no")))):
             await asyncio.Event().wait()
     assert [str(error) for error in failed.value.exceptions] == ["Kafka says no"]
     assert lines == []

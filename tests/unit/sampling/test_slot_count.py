@@ -68,7 +68,7 @@ def test_each_fault_has_its_words(
     assert found.twice == ()
     if fault is None:
         assert found.faults() == []
-        assert found.members == found.screened == OFFSETS
+        assert found.members == found.sampled == OFFSETS
     else:
         assert any(each.startswith(fault) for each in found.faults())
 

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
-from monitor.judge.limits.budget import AsideBudget, Budget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.observers import CountedAside
 from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
 from monitor.judge.pipeline.recheck_choice import Equal
@@ -177,10 +177,9 @@ async def test_a_canary_is_no_traffic() -> None:
 
 async def test_none_is_asked_when_the_money_is_gone() -> None:
     """As with second judgements."""
-    budget = Budget(1.0, UTC)
-    budget.spend(NOON, 1.0)
-    spent = AsideBudget(budget, lambda: NOON)
-    bench = CanaryBench(Erring(0.0, seed=1), every=1, budget=spent)
+    budget = Budget(1.0, UTC, lambda: NOON)
+    budget.spend(1.0)
+    bench = CanaryBench(Erring(0.0, seed=1), every=1, budget=budget)
     await bench.score(5)
     assert bench.second.asked == 0
     assert bench.canaries("over_budget") == 5
@@ -188,13 +187,12 @@ async def test_none_is_asked_when_the_money_is_gone() -> None:
 
 def test_what_canaries_cost_comes_from_the_same_money() -> None:
     """And stands apart from what the traffic has cost."""
-    registry, budget = CollectorRegistry(), Budget(1.0, UTC)
-    aside = AsideBudget(budget, lambda: NOON)
-    observe = CountedAside(CanaryTelemetry(registry), aside)
+    registry, budget = CollectorRegistry(), Budget(1.0, UTC, lambda: NOON)
+    observe = CountedAside(CanaryTelemetry(registry), budget)
     observe.call_finished("verify_claims", 1.0, Usage(calls=1, prompt_tokens=700, usd=0.25), None)
-    assert (budget.spent(NOON), aside.has_money()) == (0.25, True)
-    aside.spend(0.75)
-    assert not aside.has_money()
+    assert (budget.spent(), budget.has_money()) == (0.25, True)
+    budget.spend(0.75)
+    assert not budget.has_money()
     assert registry.get_sample_value("rag_monitor_judge_canary_usd_total") == 0.25
     tokens = registry.get_sample_value("rag_monitor_judge_canary_tokens_total", {"kind": "prompt"})
     assert tokens == 700

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from monitor.judge.offline.judge import OfflineJudge
-from monitor.metrics.offending import PassageOrigin, offending
+from monitor.metrics.offending_claims import PassageOrigin, offending
 from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.stages.producers import Memory
 from tests.stages.scoring import run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -27,12 +27,15 @@ class Bench:
     def __init__(
         self,
         allowed: PaceBounds,
-        budget: Budget | None = None,
+        usd_per_day: float | None = None,
         *,
+        zone: tzinfo = UTC,
         share: float = 1.0,
         began: float = 0.0,
     ) -> None:
-        self.now, self.registry, self.budget = began, CollectorRegistry(), budget
+        self.now, self.registry = began, CollectorRegistry()
+        budget = None if usd_per_day is None else Budget(usd_per_day, zone, lambda: self.now)
+        self.budget = budget
         self.asked = 1.0
         self.pace = Pace(None, sheds=True, behind_s=600.0)
         slot_buffer: SlotBuffer[Member] = SlotBuffer(self.pace, lambda: self.now)
@@ -55,7 +58,7 @@ class Bench:
     def gone(self) -> float:
         """US dollars that are spent of the day's."""
         assert self.budget is not None
-        return self.budget.spent(self.now)
+        return self.budget.spent()
 
     def minute(
         self, interactions: int, usage: Usage, seconds: float = 1.0, took_s: float = 60.0
@@ -67,7 +70,7 @@ class Bench:
             ending = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
             self.pace_controller.judged(ending, seconds)
             if self.budget is not None:
-                self.budget.spend(self.now, usage.usd)
+                self.budget.spend(usage.usd)
         self.now += took_s
         self.pace_controller.turn()
         return picks
@@ -98,7 +101,7 @@ def test_the_days_money_lasts_until_midnight(day: tuple[int, int, int], hours: i
     Also of a day on which clocks change: in its last hour no more than in the one before.
     """
     began = datetime(*day, tzinfo=BERLIN).timestamp()
-    bench = Bench(PaceBounds(64), Budget(14.4, BERLIN), began=began)
+    bench = Bench(PaceBounds(64), 14.4, zone=BERLIN, began=began)
     bench.pace_controller.turn()
     gone = []
     for _ in range(hours * 60 - 1):
@@ -111,7 +114,7 @@ def test_the_days_money_lasts_until_midnight(day: tuple[int, int, int], hours: i
 
 def test_what_the_first_ten_seconds_have_cost_is_not_that_of_a_minute() -> None:
     """A tenth of a cent for each judgement, and one cent a minute: ten, and not sixty."""
-    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
+    bench = Bench(PaceBounds(64), 14.4)
     bench.pace_controller.turn()
     bench.minute(100, Usage(calls=1, usd=0.001), seconds=0.1, took_s=10.0)
     shown = bench.shown("judgements_affordable")
@@ -144,7 +147,7 @@ def test_a_burst_begins_and_ends_between_two_looks() -> None:
     bench.pace_controller.turn()
     assert bench.pace.plan.length == before, "the limits leave no room"
     assert bench.shown("burst") == 1
-    free = Bench(PaceBounds(64), Budget(14.4, UTC))
+    free = Bench(PaceBounds(64), 14.4)
     free.pace_controller.turn()
     for _ in range(20):
         free.minute(500, Usage(calls=1, usd=0.001), seconds=0.1)
@@ -172,7 +175,7 @@ def test_who_is_behind_takes_no_part_in_a_burst() -> None:
 
 def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> None:
     """What is left is spread over the rest of the day: a sixth less, neither nothing nor all."""
-    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
+    bench = Bench(PaceBounds(64), 14.4)
     bench.pace_controller.turn()
     gone = []
     for minute in range(1_439):
@@ -191,7 +194,7 @@ def test_after_an_hours_burst_the_days_money_still_lasts_until_midnight() -> Non
 
 def test_a_burst_before_midnight_leaves_some_of_the_money() -> None:
     """Its last hour has eight dollars; four times as many would take them in a quarter of it."""
-    bench = Bench(PaceBounds(64), Budget(14.4, UTC))
+    bench = Bench(PaceBounds(64), 14.4)
     bench.pace_controller.turn()
     for minute in range(1_439):
         bench.asked = 4.0 if minute >= 1_380 else 1.0

@@ -23,12 +23,12 @@ from tests.stages.control import applied
 from tests.stages.loop import A, Record
 
 JUDGE = OfflineJudge()
-TREATMENT = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by=("tenant",))
+POLICY = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), segment_by=("tenant",))
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WARRANTY = "The warranty lasts 24 months."
 
 
-def member(name: str, tenant: str, policy: ScoringPolicy = TREATMENT, **fields: Any) -> Member:
+def member(name: str, tenant: str, policy: ScoringPolicy = POLICY, **fields: Any) -> Member:
     """One that the offline judge can look at."""
     given: Mapping[str, Any] = {
         "interaction_id": name,
@@ -122,7 +122,7 @@ async def test_nothing_is_expected_of_what_is_not_recorded() -> None:
     applied(held, record.key.encode(), record.to_json())
     picker = Picker(PickSettings(), calibrations=held, signal=lambda _: 1.0)
     few = ScoringPolicy(Sampler(1.0), JUDGE, Limits(8, 60.0), metrics=("faithfulness",))
-    for policy, expected in ((TREATMENT, {*record.expected}), (few, {"faithfulness"})):
+    for policy, expected in ((POLICY, {*record.expected}), (few, {"faithfulness"})):
         found = await chosen(picker, member("1", "a", policy), member("2", "a", policy))
         assert found.directed
         assert found.sampling.expected.keys() == expected

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed
 from monitor.judge.ceiling import Ceiling
-from monitor.judge.limits.budget import AsideBudget, Budget
+from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.observers import CountedRecheck
 from monitor.judge.pipeline.asking import Asker
@@ -32,7 +32,7 @@ from monitor.stats.clustered import proportion
 from monitor.telemetry import RecheckTelemetry
 from tests.servers.judge_labels import Labels
 from tests.stages.process import until
-from tests.stages.rechecks import NOON, UNLIMITED, Waiting
+from tests.stages.rechecks import NOON, Waiting
 from tests.stages.truthful import IDENTITY, Large, Truthful, judged, large
 
 #: What is always asked about.
@@ -60,7 +60,7 @@ class Second:
     def __init__(
         self, model: Truthful, telemetry: RecheckTelemetry, ceiling: Ceiling | None = None
     ) -> None:
-        asker = Asker(model, load_prompts(), CountedRecheck(telemetry, UNLIMITED))
+        asker = Asker(model, load_prompts(), CountedRecheck(telemetry))
         self.pipeline = Pipeline(
             asker,
             Extractor(asker),
@@ -93,7 +93,7 @@ class Stage:
         second: Callable[[RecheckTelemetry], SecondJudge] | None = None,
         share: float = 1.0,
         limits: Limits | None = None,
-        budget: AsideBudget = UNLIMITED,
+        budget: Budget | None = None,
     ) -> None:
         self.registry = CollectorRegistry()
         telemetry = RecheckTelemetry(self.registry)
@@ -259,12 +259,15 @@ async def test_one_at_a_time_and_a_bounded_number_waits() -> None:
 async def test_none_begins_when_the_money_is_gone() -> None:
     """Not even those that wait already."""
     (case,) = cases(1)
-    first, money = await judged(Truthful(case.labels), case.interaction), Budget(5.0, UTC)
-    stage = Stage(judge := Waiting(), budget=AsideBudget(money, lambda: NOON))
+    first, money = (
+        await judged(Truthful(case.labels), case.interaction),
+        Budget(5.0, UTC, lambda: NOON),
+    )
+    stage = Stage(judge := Waiting(), budget=money)
     for _ in range(3):
         stage.rechecks.offer(case.interaction, first)
     await until(lambda: judge.asked == 1, "the first one", every_s=0.002)
-    money.spend(NOON, 5.0)
+    money.spend(5.0)
     judge.go.set()
     await stage.until("over_budget", 2)
     assert judge.asked == 1

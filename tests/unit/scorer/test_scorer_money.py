@@ -37,11 +37,11 @@ DAY_S = 86_400
 async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     """Nothing more is read meanwhile, and the work may be handed over; else it ends at once."""
     now, registry, written = [DAY_S * 20_000.5], CollectorRegistry(), Memory()
-    telemetry, budget = ScorerTelemetry(registry), Budget(1.0, UTC)
-    budget.spend(now[0], 1.0)
+    telemetry, budget = ScorerTelemetry(registry), Budget(1.0, UTC, lambda: now[0])
+    budget.spend(1.0)
     gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
     scorer = Scorer(
-        ScorerSettings("s", 1_000_000, waits_for_money=waits),
+        ScorerSettings("s", 1_000_000, waits_for_budget=waits),
         Policies(ScoringPolicy(Sampler(1.0), OfflineJudge(), Limits(1, 60.0), budget=budget)),
         written,
         DeadLetters(written, "dead", gate, group="g", version="1"),
@@ -90,10 +90,10 @@ class Abandoned(OfflineJudge):
 
 async def test_half_a_judgement_has_cost_something() -> None:
     """It stands on no record; as long as the process lives it is not forgotten."""
-    now, budget = DAY_S * 20_000.5, Budget(10.0, UTC)
+    budget = Budget(10.0, UTC, lambda: DAY_S * 20_000.5)
     policy = ScoringPolicy(Sampler(1.0), Abandoned(), Limits(1, 60.0), budget=budget)
     source = Source(topic="t", partition=0, offset=1)
     found = native.decode(encoded(interaction("i1")), source, 0).interaction
     with pytest.raises(asyncio.CancelledError):
-        await paid_for(Judgeable(found), policy, lambda: now)
-    assert budget.spent(now) == 1.0
+        await paid_for(Judgeable(found), policy)
+    assert budget.spent() == 1.0

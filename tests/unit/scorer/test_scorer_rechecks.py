@@ -53,16 +53,16 @@ async def test_the_second_judge_sees_what_the_first_one_saw() -> None:
 
 async def test_the_next_record_says_what_second_judgements_have_cost() -> None:
     """So that a restart forgets nothing; once, and only where there was something."""
-    budget = Budget(1.0, UTC)
+    budget = Budget(1.0, UTC, lambda: NOON)
     bench = Bench(budget=budget)
     for number, spent in enumerate((0.0, 0.25, 0.0)):
-        budget.spend(NOON, spent)
+        budget.spend(spent)
         await bench.score({**TEXTS, "interaction_id": f"n{number}"})
     lines = [line or b"" for _, line in bench.written.values]
     assert [read_score_record(line).rechecks_usd for line in lines] == [0.0, 0.25, 0.0]
     assert [b"rechecks_usd" in line for line in lines] == [False, True, False]
-    restarted = Budget(1.0, UTC)
+    restarted = Budget(1.0, UTC, lambda: NOON)
     for line in lines:
-        add(restarted, line, NOON)
-    assert restarted.spent(NOON) == budget.spent(NOON) == 0.25
+        add(restarted, line)
+    assert restarted.spent() == budget.spent() == 0.25
     await bench.rechecks.aclose()

@@ -40,16 +40,16 @@ def test_what_cannot_be_true_does_not_spend_the_day(
     usd: float, rechecks_usd: float, spent: float
 ) -> None:
     """At most a quarter of it for one record, and nothing less than nothing; it is told."""
-    budget = Budget(20.0, UTC)
-    budget.recorded(NOON, NOON, ("t", 0, 99), 1.0)
-    assert not add(budget, line(usd, rechecks_usd), NOON)
-    assert budget.spent(NOON) == pytest.approx(1.0 + spent)
-    assert not budget.is_spent(NOON)
+    budget = Budget(20.0, UTC, lambda: NOON)
+    budget.recorded(NOON, ("t", 0, 99), 1.0)
+    assert not add(budget, line(usd, rechecks_usd))
+    assert budget.spent() == pytest.approx(1.0 + spent)
+    assert not budget.is_spent()
 
 
 def test_what_may_be_true_counts() -> None:
     """To the cent; what cannot be read counts elsewhere."""
-    budget = Budget(20.0, UTC)
-    assert add(budget, line(4.0, 0.5), NOON)
-    assert add(budget, b"no record", NOON)
-    assert budget.spent(NOON) == 4.5
+    budget = Budget(20.0, UTC, lambda: NOON)
+    assert add(budget, line(4.0, 0.5))
+    assert add(budget, b"no record")
+    assert budget.spent() == 4.5

@@ -1,4 +1,4 @@
-"""The trail: evidence is a function of the slots held, whatever the way there."""
+"""The evidence sequence: evidence is a function of the slots held, whatever the way there."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def sequence() -> EvidenceSequence:
 @given(SLOTS, st.randoms(use_true_random=False), THRESHOLDS)
 def test_any_way_ends_in_the_same_bits(slots: Slots, rng: random.Random, threshold: float) -> None:
     """Shuffled, asked in between at any time, taken out and put back: the same evidence."""
-    trail, held = sequence(), list(slots)
+    watched, held = sequence(), list(slots)
     rng.shuffle(held)
     for place, one in held:
-        trail.put(place, one)
+        watched.put(place, one)
         if rng.random() < 0.5:
             a = rng.choice([3.0, 20.0, 100.0, threshold])
             end = rng.uniform(0, 2_800) + rng.choice([0.0, LATER])
-            trail.evidence(rng.choice([0.0, 480.0]), end, a)
+            watched.evidence(rng.choice([0.0, 480.0]), end, a)
         if rng.random() < 0.2:
-            trail.take(place)
-            trail.put(place, one)
+            watched.take(place)
+            watched.put(place, one)
     for start in (0.0, 480.0):
         for end in (2_399.0, 1_200.0, 2_800.0, LATER + 1_200.0, 2 * LATER):
-            assert trail.evidence(start, end, threshold) == straight(slots, start, end, threshold)
+            assert watched.evidence(start, end, threshold) == straight(slots, start, end, threshold)
 
 
 @settings(deadline=None)
@@ -78,57 +78,57 @@ def test_steps_taken_ahead_change_nothing(
     slots: Slots, rng: random.Random, threshold: float
 ) -> None:
     """However few at a time and however far, and whatever slots come and go in between."""
-    trail, held = sequence(), list(slots)
+    watched, held = sequence(), list(slots)
     rng.shuffle(held)
     for place, one in held:
-        trail.put(place, one)
+        watched.put(place, one)
         end = rng.uniform(0, 2_800) + rng.choice([0.0, LATER])
-        trail.prepare(480.0, end, threshold, rng.randrange(4))
+        watched.prepare(480.0, end, threshold, rng.randrange(4))
     for end in (2_399.0, LATER + 2_399.0):
-        assert trail.evidence(480.0, end, threshold) == straight(slots, 480.0, end, threshold)
+        assert watched.evidence(480.0, end, threshold) == straight(slots, 480.0, end, threshold)
 
 
 @settings(deadline=None)
 @given(SLOTS, st.lists(THRESHOLDS, min_size=1, max_size=4))
 def test_another_threshold_counts_from_the_start(slots: Slots, thresholds: list[float]) -> None:
     """After any changes of A the evidence is what A would have given from the beginning."""
-    trail = sequence()
+    watched = sequence()
     for place, one in slots:
-        trail.put(place, one)
+        watched.put(place, one)
     for threshold in thresholds:
         for end in (2_800.0, 2 * LATER):
-            assert trail.evidence(0.0, end, threshold) == straight(slots, 0.0, end, threshold)
+            assert watched.evidence(0.0, end, threshold) == straight(slots, 0.0, end, threshold)
 
 
 def test_only_places_that_are_held_can_be_taken() -> None:
     """Taking out what is not there is an error, and changes nothing."""
-    trail = EvidenceSequence()
-    trail.put((1.0, "a"), ComparedSlot(Deviation(0.0, 0.5)))
+    watched = EvidenceSequence()
+    watched.put((1.0, "a"), ComparedSlot(Deviation(0.0, 0.5)))
     with pytest.raises(KeyError):
-        trail.take((1.0, "b"))
-    assert len(trail) == 1
+        watched.take((1.0, "b"))
+    assert len(watched) == 1
 
 
 def test_a_start_that_is_kept_goes_on_and_others_are_forgotten() -> None:
     """Dropping a recursion loses no evidence: it is computed again when it is asked for."""
-    trail = EvidenceSequence()
+    watched = EvidenceSequence()
     for second in range(100):
-        trail.put((float(second), "i"), ComparedSlot(uniform(0.5, 0.08)))
-    before = trail.evidence(0.0, 99.0, 1e4)
-    trail.evidence(60.0, 99.0, 1e4)
-    trail.keep({60.0})
-    assert trail.evidence(0.0, 99.0, 1e4) == before
+        watched.put((float(second), "i"), ComparedSlot(uniform(0.5, 0.08)))
+    before = watched.evidence(0.0, 99.0, 1e4)
+    watched.evidence(60.0, 99.0, 1e4)
+    watched.keep({60.0})
+    assert watched.evidence(0.0, 99.0, 1e4) == before
 
 
 @settings(deadline=None)
 @given(SLOTS, THRESHOLDS)
 def test_a_snapshot_has_the_deviations_of_the_evidence(slots: Slots, threshold: float) -> None:
     """From the start on; what comes later changes nothing of it."""
-    trail = sequence()
+    watched = sequence()
     for place, one in slots:
-        trail.put(place, one)
-    snapshot = trail.snapshot(480.0, LATER + 2_000.0)
-    trail.put((0.0, "late"), ComparedSlot(uniform(1.0, 0.08), MIX.parts({"b": 1})))
+        watched.put(place, one)
+    snapshot = watched.snapshot(480.0, LATER + 2_000.0)
+    watched.put((0.0, "late"), ComparedSlot(uniform(1.0, 0.08), MIX.parts({"b": 1})))
     evidence = NO_EVIDENCE
     for place, deviation in snapshot():
         if place[0] >= 480.0:
@@ -141,14 +141,14 @@ def test_a_snapshot_has_the_deviations_of_the_evidence(slots: Slots, threshold: 
 
 def test_a_threshold_that_asks_nothing_else_steps_back_nowhere() -> None:
     """While all answers stay the same the steps are kept; an answer that changes loses some."""
-    trail = EvidenceSequence()
+    watched = EvidenceSequence()
     for second in range(1_000):
-        trail.put((float(second), "i"), ComparedSlot(uniform(0.5 if second > 990 else 0.0, 0.08)))
-    trail.evidence(0.0, 999.0, 1e3)
-    trail.prepare(0.0, 999.0, 1.001e3, 0)
-    assert trail.left(0.0, 999.0) == 0
-    trail.prepare(0.0, 999.0, 2e5, 0)
-    assert 0 < trail.left(0.0, 999.0) < 500
+        watched.put((float(second), "i"), ComparedSlot(uniform(0.5 if second > 990 else 0.0, 0.08)))
+    watched.evidence(0.0, 999.0, 1e3)
+    watched.prepare(0.0, 999.0, 1.001e3, 0)
+    assert watched.left(0.0, 999.0) == 0
+    watched.prepare(0.0, 999.0, 2e5, 0)
+    assert 0 < watched.left(0.0, 999.0) < 500
 
 
 @settings(deadline=None)

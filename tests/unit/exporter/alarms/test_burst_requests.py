@@ -95,7 +95,7 @@ async def test_nothing_is_written_while_a_grant_is_on_its_way() -> None:
     for n in range(60):
         await scene.desk.look(LATER + 5 * n)
     assert len(scene.offers.taken) == 1
-    assert scene.offers.holds(BURST_KEY)
+    assert scene.offers.is_under_way(BURST_KEY)
 
 
 async def test_when_the_evidence_has_gone_nothing_more_is_asked_for() -> None:

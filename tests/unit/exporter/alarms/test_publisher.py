@@ -59,7 +59,7 @@ class Offers(Outbox):
     def offer(self, record: Keyed | Removed) -> None:
         """One more."""
         assert isinstance(record, AlarmRecord)
-        assert not self.holds(record.key)
+        assert not self.is_under_way(record.key)
         super().offer(record)
         self.taken.append(record)
 

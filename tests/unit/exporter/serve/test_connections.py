@@ -29,10 +29,10 @@ from monitor.runtime.health import Health
 from monitor.telemetry import ProcessTelemetry, new_registry
 
 NOW = 100.0
-STANDINGS = st.builds(ConnectionState, st.sampled_from(ConnectionStep), st.floats(0, NOW))
+STATES = st.builds(ConnectionState, st.sampled_from(ConnectionStep), st.floats(0, NOW))
 
 
-@given(st.lists(STANDINGS, max_size=2 * MOST_BRIEFLY))
+@given(st.lists(STATES, max_size=2 * MOST_BRIEFLY))
 def test_room_is_made_by_those_who_ask_nothing(found: list[ConnectionState]) -> None:
     """Half a request, an idle connection, an answer that is not read; nobody beyond the bound."""
     closed = in_the_way(found, NOW)
@@ -71,7 +71,7 @@ def test_beyond_the_bound_whoever_reads_stays() -> None:
     assert 0 not in in_the_way([ConnectionState(ConnectionStep.ANSWERED, NOW - 5.0), *halves], NOW)
 
 
-@given(STANDINGS, st.integers(0, 63))
+@given(STATES, st.integers(0, 63))
 def test_up_to_the_bound_nobody_makes_room(one: ConnectionState, others: int) -> None:
     """However long it has been there: that is what the time limits are for."""
     assert in_the_way([one] * (others + 1), NOW) == []

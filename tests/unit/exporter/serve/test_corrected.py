@@ -124,8 +124,8 @@ def test_a_correction_ends_with_its_labels() -> None:
         )
         for older in (0.0, 1.0)
     )
-    assert young.holds_at(end)
-    assert not old.holds_at(end)
+    assert young.is_active_at(end)
+    assert not old.is_active_at(end)
     corrected = Scene(scored(10, 30)).hold(young).values(metric="faithfulness", window="40s")
     assert corrected.keys() == CORRECTED_FAMILIES.keys()
     assert Scene(scored(10, 30)).hold(old).values() == {

@@ -129,7 +129,7 @@ def test_the_day_s_money_is_part_of_what_a_judge_does() -> None:
     """One that could judge does not where it is spent; one that could not stays what it is."""
     found = {name: over_budget(name) for name in ("judging", "waiting", "stopped")}
     assert found == {"judging": "over_budget", "waiting": "over_budget", "stopped": "stopped"}
-    front = Front("1", ["score"], judges=found, money=BudgetStatus(0.0012, 5.0, "Europe/Berlin"))
+    front = Front("1", ["score"], judges=found, budget=BudgetStatus(0.0012, 5.0, "Europe/Berlin"))
     said = read(front).sections["Judge"]
     assert "over_budget: today's money is spent" in said
     assert "Money: 0.0012 of 5.00 USD are left today (Europe/Berlin)" in said

@@ -9,7 +9,7 @@ import pytest
 from monitor.app.scores import Aggregators, aggregators
 from monitor.config import load
 from monitor.exporter.baselines.baselines import learning_slots
-from monitor.exporter.serve.alarm_page import BEYOND, UNWATCHED, calm_said
+from monitor.exporter.serve.alarm_page import BEYOND, UNWATCHED, calm_in_words
 from monitor.exporter.serve.live_table import (
     MOST_LIVE_ROWS,
     POINTS,
@@ -93,8 +93,8 @@ def test_a_window_beyond_normal_is_not_called_normal(
     shown = row.row._replace(metric=metric, normal=0.16, lower=lower, upper=upper, is_worse=False)
     page = str(live_table([row._replace(row=shown, learning=None)], [], "/interactions"))
     assert f'<td data-name="state">{state}</td>' in page
-    assert (calm_said([shown]) == BEYOND) == (state != "as normal")
-    assert calm_said([shown._replace(normal=None)]) == UNWATCHED
+    assert (calm_in_words([shown]) == BEYOND) == (state != "as normal")
+    assert calm_in_words([shown._replace(normal=None)]) == UNWATCHED
 
 
 def test_a_name_is_text_and_no_more_rows_than_a_person_reads() -> None:

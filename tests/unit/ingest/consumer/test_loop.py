@@ -68,7 +68,7 @@ async def test_what_is_no_record_is_committed_when_all_before_it_is_done() -> No
 
 
 async def test_records_that_wait_for_a_place_hold_the_watermark() -> None:
-    """Read, screened and not begun: whatever needs no work behind them is not committed."""
+    """Read, prefiltered and not begun: whatever needs no work behind them is not committed."""
     limits = replace(LIMITS, max_in_flight=4)
     async with staged(A, limits=limits) as stage:
         await stage.read(batch(A, 0, 1, 2, 3, 4), [Record(5, key=b"skip")])
@@ -87,7 +87,7 @@ async def test_a_rebalance_lets_work_end_and_commits_it() -> None:
         revoking = asyncio.create_task(stage.loop.revoked([A]))
         await asyncio.sleep(0)
         await stage.read(batch(A, 6))
-        assert stage.worker.screened == [(0, offset) for offset in range(6)]
+        assert stage.worker.prefiltered == [(0, offset) for offset in range(6)]
         stage.worker.end(A, *range(6))
         await revoking
         assert stage.consumer.committed(A) == 4

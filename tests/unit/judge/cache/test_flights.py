@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.judge.cache.flights import PATIENCE, Flight, Flights
+from monitor.judge.cache.flights import ATTEMPTS, Flight, Flights
 from tests.stages.turns import settled
 
 
@@ -118,13 +118,13 @@ async def test_who_has_waited_for_two_failures_goes_alone() -> None:
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(each, ValueError) for each in found)
     assert work.started == 10
-    assert PATIENCE == 2
+    assert ATTEMPTS == 2
     assert len(flights) == 0
 
 
 async def test_who_has_waited_long_enough_goes_alone() -> None:
     """A maker that hangs until its deadline takes none of those along who came with it."""
-    flights, hanging, work = Flights[str](patience_s=0.01), Work(), Work()
+    flights, hanging, work = Flights[str](timeout_s=0.01), Work(), Work()
     first = asyncio.create_task(flights.join("k", hanging))
     await settled()
     work.go.set()

@@ -17,7 +17,7 @@ from monitor.judge.pipeline.parsing import ADDRESSES, VerifyRequest
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.judge.pipeline.recheck_choice import agreement
 from monitor.judge.ports import Reply, Task, Terms
-from monitor.metrics.question import answer_relevance
+from monitor.metrics.answer_relevance import answer_relevance
 from monitor.records import Claims, Interaction, Unscored
 from tests.servers.judge_labels import Labels
 from tests.stages.truthful import Large, Truthful, judged, large, made

@@ -135,13 +135,13 @@ def test_auto_shows_the_shape_once_replies_are_refused() -> None:
     told: list[str] = []
     choice = ExampleChoice("auto", lambda: told.append("told"))
     for refused in [True, True, *[False] * 18, True, True, True, True]:
-        choice.heard("verify_claims", refused=refused)
-        choice.heard("extract_claims", refused=True)
+        choice.observe("verify_claims", refused=refused)
+        choice.observe("extract_claims", refused=True)
     assert not choice.shaped
-    choice.heard("verify_claims", refused=True)
+    choice.observe("verify_claims", refused=True)
     assert choice.shaped
     for _ in range(40):
-        choice.heard("verify_claims", refused=False)
+        choice.observe("verify_claims", refused=False)
     choice.ask_for_shaped()
     assert (choice.shaped, told) == (True, ["told"])
 
@@ -150,6 +150,6 @@ def test_what_is_set_stays() -> None:
     """``fixed`` whatever is refused, ``shaped`` from the start."""
     fixed, shaped = ExampleChoice("fixed"), ExampleChoice("shaped")
     for _ in range(40):
-        fixed.heard("verify_claims", refused=True)
+        fixed.observe("verify_claims", refused=True)
     fixed.ask_for_shaped()
     assert (fixed.shaped, shaped.shaped) == (False, True)

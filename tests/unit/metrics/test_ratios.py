@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.counted import counted
+from monitor.metrics.ratios import counted
 from monitor.records import Judgement
 from tests.stages.judgements import judgements
 from tests.stages.recorded import as_record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.metrics.offending import (
+from monitor.metrics.offending_claims import (
     OFFENDS,
     judged_claims,
     offending,

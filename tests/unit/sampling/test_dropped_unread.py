@@ -27,5 +27,7 @@ def test_nothing_is_dropped_that_a_sampler_takes(
 
 def test_one_key_is_hashed_once() -> None:
     """The largest rate stands for all, since the hashes are nested."""
-    screen = MultiPrefilter([Sampler(0.1, "record_key"), Sampler(0.5, "record_key"), Sampler(0.0)])
-    assert screen.samplers == (Sampler(0.5, "record_key"),)
+    prefilter = MultiPrefilter(
+        [Sampler(0.1, "record_key"), Sampler(0.5, "record_key"), Sampler(0.0)]
+    )
+    assert prefilter.samplers == (Sampler(0.5, "record_key"),)

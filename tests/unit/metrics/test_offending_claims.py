@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.offending import OFFENDS, PassageOrigin, offending
+from monitor.metrics.offending_claims import OFFENDS, PassageOrigin, offending
 from monitor.records import (
     Claims,
     Judgement,
