@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import TOO_LARGE, JudgeFailed
 from monitor.judge.canaries import Canary
+from monitor.judge.llm.abilities import ReplyForm
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
@@ -104,9 +105,8 @@ async def examine(judge: Judge, target: str, patience: Patience) -> list[ReportL
         return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     line = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    if judge.refuses_patterns:
-        found = f"{line.found}; it refuses patterns in a JSON schema, and is asked without"
-        line = line._replace(found=found)
+    if judge.refused_forms:
+        line = line._replace(found=f"{line.found}; {_refused(judge.refused_forms)}")
     return [await _judges(judge, line, patience, clock), _price(judge)]
 
 
@@ -142,6 +142,13 @@ async def _judges(
         return fail("judge", answered.target, found, _mend(pipeline))
     found = f"{answered.found}; {right} of {asked} known pairs right{took}"
     return ok("judge", answered.target, found)
+
+
+def _refused(forms: Set[ReplyForm]) -> str:
+    """Of a provider that refuses these ways to hold replies to JSON."""
+    if "json_object" in forms:
+        return "it refuses a JSON schema and JSON mode, and is asked without any format"
+    return "it refuses patterns in a JSON schema, and is asked without"
 
 
 def _unanswered(reason: str, pipeline: str) -> str:

@@ -20,6 +20,7 @@ from monitor.judge.pipeline.identity import VerifierSettings
 from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.stub_judge_server import StubJudgeServer
+from tests.stages.refused_forms import Refusing
 from tests.stages.skipping_loop import run_skipping, skip
 from tests.stages.stub_judges import HABITS, Erring, Stub, known_pairs
 
@@ -213,6 +214,24 @@ def test_a_judge_that_is_slower_than_the_settings_allow_fails(
     (line,) = slowly(Stub(), patience, lambda _: 46.0)
     assert (line.status, line.found) == (CheckStatus.FAIL, "no judgement within 60 s")
     assert line.mend == mend
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("pattern",), "it refuses patterns in a JSON schema, and is asked without; 6 of 6"),
+        (
+            ("json_schema", "json_object"),
+            "it refuses a JSON schema and JSON mode, and is asked without any format; 6 of 6",
+        ),
+    ],
+)
+async def test_formats_that_a_server_refuses_are_said(words: tuple[str, ...], said: str) -> None:
+    """It judges all the same."""
+    async with JudgeServer(LABELS | known_pairs(), gate=Refusing(*words)) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.OK
+    assert said in judged.found
 
 
 @pytest.fixture
