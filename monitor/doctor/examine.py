@@ -17,7 +17,7 @@ from monitor.app.judges import (
     require_prices,
 )
 from monitor.app.policies import has_budget
-from monitor.config import Settings
+from monitor.config import JudgeSettings, Settings
 from monitor.doctor import backlog, cache, evidence, llm, objectives, ports, topics, traffic
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.judging import JudgedPace, judged_pace
@@ -189,7 +189,7 @@ async def _judges(
     try:
         found = await asyncio.gather(
             *(
-                llm.examine(judge, _called(configured, judge), configured.section.deadline_s)
+                llm.examine(judge, _called(configured, judge), _patience(configured.section))
                 for configured in configured_judges
                 for judge in judges_of(configured)
             )
@@ -198,6 +198,10 @@ async def _judges(
         for configured in configured_judges:
             await configured.judge.aclose()
     return _priced([line for lines in found for line in lines], settings, configured_judges)
+
+
+def _patience(section: JudgeSettings) -> llm.Patience:
+    return llm.Patience(section.deadline_s, section.attempt_timeout_s)
 
 
 def _priced(

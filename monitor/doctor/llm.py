@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Set
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from monitor.doctor.report import ReportLine, fail, ok, warn
-from monitor.errors import JudgeFailed
+from monitor.errors import TOO_LARGE, JudgeFailed
 from monitor.judge.canaries import Canary
+from monitor.judge.llm.abilities import ReplyForm
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
-from monitor.judge.provider.remedies import REMEDIES, remedy
+from monitor.judge.provider.remedies import remedy
 from monitor.judge.verifier import VerifierJudge
 from monitor.records import Interaction, Passage, Source, Usage
 
-#: Seconds; a model that thinks for longer is said to be slow.
-ANSWER_LIMIT_S = 30.0
+#: Seconds; how long a judgement took is said of one that takes longer, beside what it may take.
+SLOW_S = 10.0
 #: As short as an interaction can be that asks both prompts: one claim, one passage, no reference.
 TINY = Interaction(
     interaction_id="rag-monitor-doctor",
@@ -47,63 +50,114 @@ KNOWN_PAIRS = Canary.of(
 LEAST_RIGHT = 5
 
 
-async def examine(judge: Judge, target: str, deadline_s: float) -> list[ReportLine]:
-    """One judgement of a made-up interaction; ``deadline_s`` is ``judge.deadline_s``.
+class Patience(NamedTuple):
+    """How long is waited: as long as for a judgement of traffic, or a slow model is never asked.
+
+    ``deadline_s`` is ``judge.deadline_s``, ``attempt_timeout_s`` that setting, of one call.
+    """
+
+    deadline_s: float
+    attempt_timeout_s: float = 30.0
+
+    def spent(self, *, calls: bool, answered: bool) -> str:
+        """What to do where the deadline passes.
+
+        ``calls``: it makes calls, which have a limit of their own. ``answered``: at least one of
+        them was.
+        """
+        mend = f"raise judge.deadline_s ({self.deadline_s:g} s)"
+        if calls and self.attempt_timeout_s < self.deadline_s:
+            most = f"judge.attempt_timeout_s ({self.attempt_timeout_s:g} s)"
+            mend += f", and {most} where one call takes longer"
+        if calls and not answered:
+            mend += ", or check judge.api_base"
+        return f"{mend}; or take a faster model"
+
+    def said_of(self, took_s: float) -> str:
+        """How long a slow judgement took; nothing of another."""
+        if took_s < SLOW_S:
+            return ""
+        return f" in {took_s:.0f} s (judge.deadline_s is {self.deadline_s:g} s)"
+
+
+async def examine(judge: Judge, target: str, patience: Patience) -> list[ReportLine]:
+    """One judgement of a made-up interaction, and one of pairs that are known.
 
     The judge stays open: judges share connections, so all are closed when the last has answered.
     """
-    cost_meter, loop, limit_s = (
-        CostMeter(),
-        asyncio.get_running_loop(),
-        min(ANSWER_LIMIT_S, deadline_s),
-    )
+    cost_meter, clock = CostMeter(), asyncio.get_running_loop().time
     try:
         await judge.prepare()
-        began = loop.time()
-        async with asyncio.timeout(limit_s):
+        began = clock()
+        async with asyncio.timeout(patience.deadline_s):
             judgement = await judge.judge(TINY, cost_meter)
     except JudgeFailed as error:
         return [_failed(target, error, in_words(cost_meter.refused, cost_meter.usage.calls))]
     except TimeoutError:
-        mend = REMEDIES["timeout"].mend
-        return [fail("judge", target, f"no judgement within {limit_s:.0f} s", mend)]
-    took_s = loop.time() - began
+        answered = cost_meter.usage.calls > 0
+        mend = patience.spent(calls=isinstance(judge, LlmJudge), answered=answered)
+        return [fail("judge", target, f"no judgement within {patience.deadline_s:g} s", mend)]
+    took_s = clock() - began
     if isinstance(judge, VerifierJudge):
         found = f"{judgement.judge.label}, the verifier {judgement.judge.model}, answers"
-        return [await _judges(judge, ok("judge", target, found), limit_s)]
+        return [await _judges(judge, ok("judge", target, found), patience, clock)]
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
-    answered = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    if judge.refuses_patterns:
-        found = f"{answered.found}; it refuses patterns in a JSON schema, and is asked without"
-        answered = answered._replace(found=found)
-    return [await _judges(judge, answered, limit_s), _price(judge)]
+    line = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
+    if judge.refused_forms:
+        line = line._replace(found=f"{line.found}; {_refused(judge.refused_forms)}")
+    return [await _judges(judge, line, patience, clock), _price(judge)]
 
 
 async def _judges(
-    judge: LlmJudge | VerifierJudge, answered: ReportLine, limit_s: float
+    judge: LlmJudge | VerifierJudge,
+    answered: ReportLine,
+    patience: Patience,
+    clock: Callable[[], float],
 ) -> ReportLine:
     """The line of a judge that answers, or one that says that it judges nothing.
 
-    A model that gives no reply here has answered before: that alone fails nothing.
+    A model that gives no reply here has answered before: that alone fails nothing. But nobody
+    knows then whether it judges, so that it is never OK.
     """
     interaction = KNOWN_PAIRS.interaction("rag-monitor-doctor", TINY.event_time)
-    asked, mend = KNOWN_PAIRS.verdicts, _mend(judge.identity.pipeline)
+    asked, pipeline = KNOWN_PAIRS.verdicts, judge.identity.pipeline
+    none = f"{answered.found}; no reply about {asked} pairs with known verdicts"
+    began = clock()
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(patience.deadline_s):
             judgement = await judge.judge(interaction, None, KNOWN_PAIRS.claims)
-    except (JudgeFailed, TimeoutError) as error:
-        why = error.reason if isinstance(error, JudgeFailed) else "timeout"
-        found = f"{answered.found}; no reply about {asked} pairs with known verdicts ({why})"
-        if why in ("malformed_reply", "output_limit"):
-            return warn("judge", answered.target, found, mend)
-        return ok("judge", answered.target, found)
+    except JudgeFailed as error:
+        mend = _unanswered(error.reason, pipeline)
+        return warn("judge", answered.target, f"{none} ({error.reason})", mend)
+    except TimeoutError:
+        mend = patience.spent(calls=isinstance(judge, LlmJudge), answered=True)
+        within = f"{none} within {patience.deadline_s:g} s"
+        return warn("judge", answered.target, within, mend)
     right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
+    took = patience.said_of(clock() - began)
     if right < LEAST_RIGHT:
-        found = f"answers, but does not judge: {right} of {asked} right"
-        return fail("judge", answered.target, found, mend)
-    return ok("judge", answered.target, f"{answered.found}; {right} of {asked} known pairs right")
+        found = f"answers, but does not judge: {right} of {asked} right{took}"
+        return fail("judge", answered.target, found, _mend(pipeline))
+    found = f"{answered.found}; {right} of {asked} known pairs right{took}"
+    return ok("judge", answered.target, found)
+
+
+def _refused(forms: Set[ReplyForm]) -> str:
+    """Of a provider that refuses these ways to hold replies to JSON."""
+    if "json_object" in forms:
+        return "it refuses a JSON schema and JSON mode, and is asked without any format"
+    return "it refuses patterns in a JSON schema, and is asked without"
+
+
+def _unanswered(reason: str, pipeline: str) -> str:
+    """What to do where the known pairs have no verdicts for this reason."""
+    if reason in ("malformed_reply", "output_limit"):
+        return _mend(pipeline)
+    if reason == TOO_LARGE:
+        return "raise judge.max_calls and judge.max_input_tokens"
+    return remedy(reason).mend
 
 
 def _mend(pipeline: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -19,11 +19,17 @@ class Answering(Protocol):
 class StubJudgeServer:
     """An asynchronous context manager that serves while it is entered; ``model`` may be changed.
 
-    ``others`` answer in its place where a request asks for them by name.
+    ``others`` answer in its place where a request asks for them by name. ``before`` is awaited
+    before the reply to a user message.
     """
 
-    def __init__(self, model: Answering, others: Mapping[str, Answering] | None = None) -> None:
-        self.model, self.others, self.port = model, others or {}, 0
+    def __init__(
+        self,
+        model: Answering,
+        others: Mapping[str, Answering] | None = None,
+        before: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self.model, self.others, self.port, self._before = model, others or {}, 0, before
         self._runner: web.AppRunner | None = None
 
     @property
@@ -52,7 +58,10 @@ class StubJudgeServer:
     async def _complete(self, http: web.Request) -> web.Response:
         body = await http.json()
         model = self.others.get(body["model"], self.model)
-        reply = model.answer(body["messages"][-1]["content"])
+        asked = body["messages"][-1]["content"]
+        if self._before is not None:
+            await self._before(asked)
+        reply = model.answer(asked)
         return web.json_response(
             {
                 "id": "chatcmpl-1",

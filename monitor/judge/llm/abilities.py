@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from monitor.judge.pipeline.identity import Effort, Structured
 from monitor.judge.ports import Task
@@ -14,6 +15,14 @@ ReplyForm = Literal["patterns", "json_schema", "json_object", "prompt"]
 """How a model is held to JSON; ``patterns``: by a schema that allows the format, nothing else."""
 _EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high")
 _JSON_OBJECT: Mapping[str, Any] = {"type": "json_object"}
+#: Providers' hosts, also those above. They have names of their own for the client library, too.
+_PROVIDERS: Final = (
+    *("openai.com", "openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com"),
+    *("openrouter.ai", "anthropic.com", "googleapis.com", "mistral.ai", "groq.com", "x.ai"),
+    *("deepseek.com", "together.ai", "together.xyz", "fireworks.ai", "deepinfra.com"),
+    *("aliyuncs.com", "moonshot.ai", "moonshot.cn", "bigmodel.cn", "siliconflow.cn"),
+    *("cohere.com", "cohere.ai", "perplexity.ai", "nvidia.com", "huggingface.co", "cerebras.ai"),
+)
 #: Thinking costs output tokens: so much room is given to it beside that of the reply.
 REASONING_TOKENS = 4096
 
@@ -24,7 +33,7 @@ class Abilities:
 
     ``json_mode``: it can be held to any JSON object; ``json_schema``: to one of given shape.
     ``own_server``: somebody serves it at an address of their own, where a schema is a grammar and
-    costs no tokens.
+    costs no tokens. What such a server takes nobody knows before it is asked.
     ``efforts``: those of reasoning, from none up, empty for a model that does not reason, or only
     when it is asked to.
     """
@@ -35,29 +44,42 @@ class Abilities:
     efforts: tuple[Effort, ...] = ()
 
     @classmethod
-    def read(cls, provider: str, parameters: frozenset[str], info: Mapping[str, Any]) -> Abilities:
-        """From a provider's parameters and the client library's table of models."""
+    def read(
+        cls,
+        provider: str,
+        parameters: frozenset[str],
+        info: Mapping[str, Any],
+        api_base: str | None = None,
+    ) -> Abilities:
+        """From a provider's parameters and the client library's table of models.
+
+        A model of OpenAI's at another ``api_base`` is behind a gateway, which pays for a schema.
+        """
         formats = "response_format" in parameters
         # These know schemas only: the library leaves a plain json_object out without a word.
         schema_only = provider in ("anthropic", "bedrock", "bedrock_converse")
         return cls(
             json_mode=formats and not schema_only,
             json_schema=formats and bool(info.get("supports_response_schema")),
-            own_server=formats and provider == "hosted_vllm",
+            own_server=formats
+            and (
+                provider == "hosted_vllm"
+                or (provider == "openai" and not info and _is_ones_own(api_base))
+            ),
             efforts=_efforts(provider, info) if "reasoning_effort" in parameters else (),
         )
 
     def forms(self, wanted: Structured) -> tuple[ReplyForm, ...]:
         """The ways to ask for JSON: as wanted, or the cheapest that the model keeps to.
 
-        The second, if there is one, is for a provider that refuses patterns.
+        Each of the others is for a provider that refuses those before it.
         """
         if wanted == "json_schema":
             return "patterns", "json_schema"
         if wanted != "auto":
             return (wanted,)
         if self.own_server:
-            return "patterns", "json_object"
+            return "patterns", "json_object", "prompt"
         # A schema names every claim: some 250 tokens a call.
         if self.json_mode:
             return ("json_object",)
@@ -68,6 +90,18 @@ class Abilities:
         if not self.efforts or wanted == "minimal":
             return self.efforts[0] if self.efforts else None
         return wanted
+
+
+def _is_ones_own(api_base: str | None) -> bool:
+    """Whether it is no provider's that is known to offer OpenAI's protocol, and sell tokens.
+
+    >>> _is_ones_own("http://127.0.0.1:8080/v1"), _is_ones_own("https://eu.api.openai.com/v1")
+    (True, False)
+    """
+    host = urlsplit(api_base or "").hostname
+    return host is not None and not any(
+        host == name or host.endswith(f".{name}") for name in _PROVIDERS
+    )
 
 
 def response_format(

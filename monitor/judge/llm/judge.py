@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -224,9 +224,9 @@ class LlmJudge:
         return [one.model for one in made if _price_per_million(one) is None]
 
     @property
-    def refuses_patterns(self) -> bool:
-        """Whether a provider has refused the schema that allows no reply off the format."""
-        return any(client.refuses_patterns for client in self._clients)
+    def refused_forms(self) -> frozenset[ReplyForm]:
+        """The ways to hold replies to JSON that a provider has refused."""
+        return frozenset().union(*(client.refused_forms for client in self._clients))
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
@@ -246,7 +246,7 @@ def _prompts(settings: LlmSettings) -> Prompts:
 class LlmClient:
     """The port ``Complete`` over litellm; keeps the id of the model that answered last.
 
-    ``refuses_patterns``: its provider has refused a schema with patterns, and takes another form.
+    ``refused_forms``: those that its provider has refused while it took another one.
     """
 
     def __init__(
@@ -266,7 +266,9 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock, self._thinks = clock, False
-        self._takes_patterns = self.refuses_patterns = self._reported_refused = False
+        self.refused_forms: set[ReplyForm] = set()
+        self._taken_forms: set[ReplyForm] = set()
+        self._reported_refused: set[tuple[str, ReplyForm]] = set()
         self._route: _Route | None = None
         self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
@@ -322,29 +324,41 @@ class LlmClient:
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
     async def _formed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
-        """The reply to it in the first form; in the second where the provider refuses the first."""
+        """The reply to it in the first form that the provider does not refuse."""
         if asked.task == PairRequest.task:
             return await self._weighed(asked, route, tokens)
-        first, *others = route.forms
-        if not others or self.refuses_patterns:
-            return await self._send(asked, route, others[0] if others else first)
-        try:
-            reply = await self._send(asked, route, first)
-        except CallFailed as failure:
-            if not _may_be_the_form(failure.fault) or not may_ask_again(tokens):
-                raise
-        else:
-            self._takes_patterns = self._takes_patterns or has_patterns(asked.terms.properties)
-            return reply
-        reply = await self._send(asked, route, others[0])
-        # A provider that took patterns before finds those of this request too many or too long.
-        self.refuses_patterns = not self._takes_patterns
-        if not self._reported_refused:
-            self._reported_refused = True
-            of = "some requests" if self._takes_patterns else "all"
-            model = self._settings.model
-            logger().warning("judge_patterns_refused", model=model, of=of, takes=others[0])
+        *others, last = (form for form in route.forms if form not in self.refused_forms)
+        refused: list[ReplyForm] = []
+        for form in others:
+            try:
+                reply = await self._send(asked, route, form)
+            except CallFailed as failure:
+                if not _may_be_the_form(failure.fault) or not may_ask_again(tokens):
+                    raise
+                refused.append(form)
+            else:
+                # A schema without patterns says nothing of those.
+                if form != "patterns" or has_patterns(asked.terms.properties):
+                    self._taken_forms.add(form)
+                self._refuses(refused, form)
+                return reply
+        reply = await self._send(asked, route, last)
+        self._refuses(refused, last)
         return reply
+
+    def _refuses(self, refused: Sequence[ReplyForm], takes: ReplyForm) -> None:
+        """Remember forms that are not to be tried again: the provider takes another one.
+
+        One that it took before it refuses for what this request holds: too many patterns, say.
+        """
+        if not refused:
+            return
+        self.refused_forms |= {*refused} - self._taken_forms
+        of = "all" if self._taken_forms.isdisjoint(refused) else "some requests"
+        if (of, takes) not in self._reported_refused:
+            self._reported_refused.add((of, takes))
+            model = self._settings.model
+            logger().warning("judge_patterns_refused", model=model, of=of, takes=takes)
 
     async def _weighed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
         """The reply of one word, with its probability where the server tells it."""
@@ -371,19 +385,19 @@ class LlmClient:
             arguments = yes_no.arguments(arguments, usual, weighed=weighed)
         elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
-        captured = _ResponseCapture()
+        heard = _ResponseCapture()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await completion(**arguments, logger_fn=captured)
+                response = await completion(**arguments, logger_fn=heard)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
-            fault = explain(error, datetime.now(UTC), answer := captured.answer())
+            fault = explain(error, datetime.now(UTC), answer := heard.answer())
             if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
                 raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
-        if (fault := fault_in(captured.answer(response), datetime.now(UTC))) is not None:
+        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         self._answered(getattr(response, "model", None))
@@ -512,7 +526,7 @@ class _Route:
 
 def _route(settings: LlmSettings) -> _Route:
     provider, arguments = _provider(settings)
-    abilities = _abilities(settings.model, provider)
+    abilities = _abilities(settings.model, provider, settings.api_base)
     effort = abilities.effort(settings.reasoning_effort)
     if effort is not None:
         arguments["reasoning_effort"] = effort
@@ -541,14 +555,14 @@ def _provider(settings: LlmSettings) -> tuple[str, dict[str, Any]]:
     return provider, arguments
 
 
-def _abilities(model: str, provider: str) -> Abilities:
+def _abilities(model: str, provider: str, api_base: str | None) -> Abilities:
     library, name = litellm(), model.removeprefix(f"{provider}/")
     parameters = library.get_supported_openai_params(name, provider) or ()
     info: Mapping[str, Any] = {}
     # Raised for every model that is not in the library's table: nothing is known of it then.
     with suppress(Exception):
         info = library.get_model_info(name, provider)
-    return Abilities.read(provider, frozenset(parameters), info)
+    return Abilities.read(provider, frozenset(parameters), info, api_base)
 
 
 def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str, ...]) -> Reply:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from monitor.doctor import llm
-from monitor.doctor.llm import KNOWN_PAIRS, TINY
+from monitor.doctor.llm import KNOWN_PAIRS, TINY, Patience
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
@@ -18,6 +20,8 @@ from monitor.judge.pipeline.identity import VerifierSettings
 from monitor.judge.verifier import LocalVerifier, VerifierJudge
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.stub_judge_server import StubJudgeServer
+from tests.stages.refused_forms import Refusing
+from tests.stages.skipping_loop import run_skipping, skip
 from tests.stages.stub_judges import HABITS, Erring, Stub, known_pairs
 
 KEY = "sk-very-secret"
@@ -25,6 +29,7 @@ LABELS = Labels(
     claims={(TINY.user_input, TINY.response): (TINY.response,)},
     supported=frozenset({(TINY.response, TINY.response)}),
 )
+IN_TIME = r" in (\d+) s \(judge.deadline_s is (\d+) s\)"
 TASKS = ["extract_claims", "verify_claims", "verify_claims"]
 
 
@@ -33,7 +38,7 @@ async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
     settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0)
     judge = LlmJudge(settings)
     try:
-        return await llm.examine(judge, model, deadline_s=60.0)
+        return await llm.examine(judge, model, Patience(60.0))
     finally:
         await judge.aclose()
 
@@ -72,7 +77,7 @@ async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend
 async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> None:
     """It was asked once more, which costs: once an interaction is too often."""
     plan = FaultPlan(rules=(FaultRule(fault=Fault.WRONG_NONCE),))
-    async with JudgeServer(LABELS, plan) as server:
+    async with JudgeServer(LABELS | known_pairs(), plan) as server:
         judged, _ = await asked(server.url)
     assert judged.status is CheckStatus.OK
     assert "3 calls" in judged.found
@@ -114,12 +119,119 @@ async def test_a_judge_whose_reply_about_known_pairs_cannot_be_read_is_looked_at
     assert "no reply about 6 pairs with known verdicts (malformed_reply)" in judged.found
 
 
-async def test_a_judge_that_refuses_the_known_pairs_alone_answers() -> None:
-    """Only what it has judged says whether it judges."""
+async def test_a_judge_that_refuses_the_known_pairs_is_looked_at() -> None:
+    """It answers, but nobody knows whether it judges."""
     async with JudgeServer(LABELS) as server:
         judged, _ = await asked(server.url)
-    assert judged.status is CheckStatus.OK
+    assert judged.status is CheckStatus.WARN
     assert "no reply about 6 pairs with known verdicts (rejected)" in judged.found
+    assert "judge.model" in judged.mend
+
+
+def slowly(
+    model: Stub, patience: Patience, slow: Callable[[str], float], **more: Any
+) -> list[ReportLine]:
+    """The lines for a model that takes so many seconds for a user message, without waiting."""
+
+    async def examined() -> list[ReportLine]:
+        async with StubJudgeServer(model, before=lambda user: skip(slow(user))) as server:
+            settings = LlmSettings(
+                "openai/judge",
+                api_base=server.url,
+                api_key=KEY,
+                attempt_timeout_s=patience.attempt_timeout_s,
+                retries_s=patience.deadline_s,
+                **more,
+            )
+            async with aclosing(LlmJudge(settings)) as judge:
+                return await llm.examine(judge, "judge", patience)
+
+    return run_skipping(examined())
+
+
+def about_known_pairs(seconds: float) -> Callable[[str], float]:
+    """So slow about the known pairs, and quick otherwise."""
+    return lambda user: seconds if "battery" in user else 0.0
+
+
+@pytest.mark.parametrize(
+    ("slow", "deadline_s"), [(lambda _: 46.0, 600.0), (about_known_pairs(32.0), 120.0)]
+)
+def test_a_slow_judge_that_does_not_judge_fails_too(
+    slow: Callable[[str], float], deadline_s: float
+) -> None:
+    """It is waited for as long as the settings let a judgement take, and not for half a minute."""
+    judged, _ = slowly(Stub(), Patience(deadline_s, deadline_s), slow)
+    assert judged.status is CheckStatus.FAIL
+    found = re.fullmatch(f"answers, but does not judge: 3 of 6 right{IN_TIME}", judged.found)
+    assert found
+    assert (float(found[1]) >= slow("battery"), found[2]) == (True, f"{deadline_s:g}")
+
+
+def test_a_slow_judge_that_judges_is_said_to_be_slow() -> None:
+    """With what it may take."""
+    model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])
+    judged, _ = slowly(model, Patience(600.0, 600.0), lambda _: 46.0)
+    assert judged.status is CheckStatus.OK
+    found = re.search(f"; 6 of 6 known pairs right{IN_TIME}$", judged.found)
+    assert found
+    assert float(found[1]) >= 46.0
+    twice = re.search("judged in ([0-9.]+) s: 2 calls", judged.found)
+    assert twice
+    assert float(twice[1]) >= 92.0
+
+
+def test_a_judge_without_an_answer_to_the_known_pairs_in_time_is_never_ok() -> None:
+    """Nobody knows whether it judges; the setting that ends the waiting is named."""
+    model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])
+    judged, _ = slowly(model, Patience(120.0, 300.0), about_known_pairs(200.0))
+    assert judged.status is CheckStatus.WARN
+    assert judged.found.endswith("no reply about 6 pairs with known verdicts within 120 s")
+    assert judged.mend == "raise judge.deadline_s (120 s); or take a faster model"
+
+    patience = Patience(120.0, 30.0)
+    judged, _ = slowly(model, patience, about_known_pairs(40.0), retries=0)
+    assert judged.status is CheckStatus.WARN
+    assert judged.found.endswith("no reply about 6 pairs with known verdicts (timeout)")
+    assert "judge.attempt_timeout_s" in judged.mend
+
+
+@pytest.mark.parametrize(
+    ("patience", "mend"),
+    [
+        (Patience(60.0, 150.0), "raise judge.deadline_s (60 s); or take a faster model"),
+        (
+            Patience(60.0, 30.0),
+            "raise judge.deadline_s (60 s), and judge.attempt_timeout_s (30 s) where one call takes"
+            " longer, or check judge.api_base; or take a faster model",
+        ),
+    ],
+)
+def test_a_judge_that_is_slower_than_the_settings_allow_fails(
+    patience: Patience, mend: str
+) -> None:
+    """As its judgements of traffic would; raising what is named heals it."""
+    (line,) = slowly(Stub(), patience, lambda _: 46.0)
+    assert (line.status, line.found) == (CheckStatus.FAIL, "no judgement within 60 s")
+    assert line.mend == mend
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("pattern",), "it refuses patterns in a JSON schema, and is asked without; 6 of 6"),
+        (
+            ("json_schema", "json_object"),
+            "it refuses a JSON schema and JSON mode, and is asked without any format; 6 of 6",
+        ),
+    ],
+)
+async def test_formats_that_a_server_refuses_are_said(words: tuple[str, ...], said: str) -> None:
+    """It judges all the same."""
+    async with JudgeServer(LABELS | known_pairs(), gate=Refusing(*words)) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.OK
+    assert said in judged.found
 
 
 @pytest.fixture
@@ -157,7 +269,7 @@ async def test_a_model_that_is_away_fails() -> None:
 
 async def test_the_offline_judge_answers() -> None:
     """It needs no price."""
-    (line,) = await llm.examine(OfflineJudge("offline"), "offline", 60.0)
+    (line,) = await llm.examine(OfflineJudge("offline"), "offline", Patience(60.0))
     assert (line.check, line.status) == ("judge", CheckStatus.OK)
 
 
@@ -174,7 +286,7 @@ async def test_a_verifier_is_asked_too(name: str, status: CheckStatus, said: str
     settings = VerifierSettings(f"tests.stages.verifiers:{name}")
     made = LlmSettings(model="", pipeline="pairs", verifier=settings)
     judge = VerifierJudge(made, LocalVerifier(settings))
-    (line,) = await llm.examine(judge, "verifier", deadline_s=60.0)
+    (line,) = await llm.examine(judge, "verifier", Patience(60.0))
     assert line.status is status
     assert said in line.found
 
@@ -189,7 +301,7 @@ async def test_pairs_that_are_all_no_are_no_judgement() -> None:
     async with StubJudgeServer(No()) as server:
         settings = LlmSettings("openai/judge", api_base=server.url, api_key=KEY, pipeline="pairs")
         judge = LlmJudge(settings)
-        judged, _ = await llm.examine(judge, "judge", deadline_s=60.0)
+        judged, _ = await llm.examine(judge, "judge", Patience(60.0))
         await judge.aclose()
     assert judged.status is CheckStatus.FAIL
     assert judged.found == "answers, but does not judge: 3 of 6 right"

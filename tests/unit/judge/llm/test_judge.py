@@ -25,6 +25,7 @@ from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.judge_weather import spoken
 from tests.stages.captured_log import captured_log
 from tests.stages.judge_case import LABELS, QUESTION, RESPONSE, SHIPPING, WRONG, interaction
+from tests.stages.refused_forms import Refusing
 
 KEY = "sk-unit"
 CLAIMS = '{"claims":["The warranty lasts 24 months."]}'
@@ -46,10 +47,12 @@ async def judged(
 @pytest.mark.parametrize(
     ("model", "more", "expected"),
     [
-        # A name that the library does not know, at an address of one's own.
-        ("openai/judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        # A name that the library does not know, at an address of one's own: a server of one's own.
+        ("openai/judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_schema"}),
         ("judge", {}, {"temperature": 0, "seed": 7, "response_format": "json_schema"}),
+        # One that it knows: a gateway, which pays for what is sent.
         ("gpt-4o-mini", {}, {"temperature": 0, "seed": 7, "response_format": "json_object"}),
+        ("openai/gpt-4o-mini", {}, {"response_format": "json_object"}),
         ("openai/judge", {"structured": "json_schema"}, {"response_format": "json_schema"}),
         ("openai/judge", {"structured": "prompt"}, {"response_format": None}),
         ("openai/judge", {"reasoning_effort": "high"}, {"reasoning_effort": None}),
@@ -83,48 +86,50 @@ async def test_a_model_is_told_what_it_can_be_told(
             assert {key: sent.get(key) for key in expected} == expected
 
 
-class Refusing:
-    """A server in front of the judge that knows no schema, or none with patterns."""
-
-    def __init__(self, word: str) -> None:
-        self._word, self.refused = word, 0
-
-    async def __call__(self, text: str) -> web.Response | None:
-        if self._word not in json.dumps(json.loads(text).get("response_format")):
-            return None
-        self.refused += 1
-        error = {"message": f"unsupported: {self._word}", "type": "invalid_request_error"}
-        return web.json_response({"error": error}, status=400)
-
-    def answered(self, prompt: int, completion: int) -> None:
-        """Nothing."""
+BOTH = ("json_schema", "json_object")
 
 
 @pytest.mark.parametrize(
-    ("model", "more", "word", "taken"),
+    ("model", "more", "words", "taken", "refused_forms"),
     [
-        ("judge", {}, "json_schema", "json_object"),
-        ("openai/judge", {"structured": "json_schema"}, "pattern", "json_schema"),
+        ("judge", {}, ("json_schema",), "json_object", {"patterns"}),
+        ("openai/judge", {}, ("json_schema",), "json_object", {"patterns"}),
+        (
+            "openai/judge",
+            {"structured": "json_schema"},
+            ("pattern",),
+            "json_schema",
+            {"patterns"},
+        ),
+        # As of a server that knows schemas alone, and no patterns in them.
+        ("judge", {}, BOTH, None, {"patterns", "json_object"}),
+        ("openai/judge", {}, BOTH, None, {"patterns", "json_object"}),
+        ("judge", {}, ("pattern", "json_object"), None, {"patterns", "json_object"}),
     ],
 )
-async def test_a_provider_that_refuses_patterns_is_asked_without(
-    model: str, more: dict[str, Any], word: str, taken: str
+async def test_a_provider_that_refuses_a_format_is_asked_in_the_next(
+    model: str, more: dict[str, Any], words: tuple[str, ...], taken: str, refused_forms: set[str]
 ) -> None:
-    """Said once and remembered; the judgement is made all the same."""
-    refusing = Refusing(word)
-    async with JudgeServer(LABELS, gate=refusing) as server:
-        judge = LlmJudge(settings(server, model, **more))
-        async with aclosing(judge):
-            first = await judge.judge(interaction())
-            refused = refusing.refused
-            await judge.judge(interaction())
-        forms = [
-            (entry.parameters.get("response_format") or {}).get("type") for entry in server.log
-        ]
+    """And in none where it refuses all: said once and remembered; the judgement is made."""
+    refusing = Refusing(*words)
+    with captured_log("warning", "json") as logged:
+        async with JudgeServer(LABELS, gate=refusing) as server:
+            # One text after the other: two at once would each find out for themselves.
+            judge = LlmJudge(settings(server, model, calls_at_once=1, **more))
+            async with aclosing(judge):
+                first = await judge.judge(interaction())
+                refused = refusing.refused
+                await judge.judge(interaction())
+            forms = [
+                (entry.parameters.get("response_format") or {}).get("type") for entry in server.log
+            ]
     assert first.verdicts.response_by_context == (True, False)
-    assert set(forms) == {taken}
-    assert judge.refuses_patterns
-    assert 1 <= refused == refusing.refused
+    assert forms[-1] == taken
+    assert len(refused_forms) <= refused == refusing.refused
+    assert judge.refused_forms == refused_forms
+    lines = [json.loads(line) for line in logged().splitlines()]
+    told = [line for line in lines if line["event"] == "judge_patterns_refused"]
+    assert (told[-1]["of"], told[-1]["takes"]) == ("all", taken or "prompt")
 
 
 async def test_a_provider_that_refuses_many_patterns_is_asked_without_for_those_alone() -> None:
@@ -144,7 +149,7 @@ async def test_a_provider_that_refuses_many_patterns_is_asked_without_for_those_
                         assert found.claims == claims
         lines = [json.loads(line) for line in logged().splitlines()]
         told = [line["of"] for line in lines if line["event"] == "judge_patterns_refused"]
-        assert (judge.refuses_patterns, told) == (of == "all", [of])
+        assert (bool(judge.refused_forms), told) == (of == "all", [of])
 
 
 async def test_what_is_refused_in_any_form_is_a_failure() -> None:
@@ -156,7 +161,7 @@ async def test_what_is_refused_in_any_form_is_a_failure() -> None:
             with pytest.raises(JudgeFailed) as caught:
                 await judge.judge(interaction())
     assert caught.value.reason == "rejected"
-    assert not judge.refuses_patterns
+    assert not judge.refused_forms
 
 
 class Thinking:

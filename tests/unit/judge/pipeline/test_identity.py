@@ -150,7 +150,7 @@ def test_minimal_is_the_least_that_a_model_has(
         ("openai", [], True, ("prompt",)),
         ("anthropic", ["response_format"], True, ("patterns", "json_schema")),
         ("bedrock", ["response_format"], False, ("prompt",)),
-        ("hosted_vllm", ["response_format"], False, ("patterns", "json_object")),
+        ("hosted_vllm", ["response_format"], False, ("patterns", "json_object", "prompt")),
     ],
 )
 def test_the_cheapest_way_to_json_that_a_model_keeps_to(
@@ -165,6 +165,31 @@ def test_the_cheapest_way_to_json_that_a_model_keeps_to(
     assert abilities.forms("auto") == forms
     assert abilities.forms("json_schema") == ("patterns", "json_schema")
     assert abilities.forms("prompt") == ("prompt",)
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "own"),
+    [
+        ("judge", "http://127.0.0.1:8080/v1", True),
+        ("judge", "https://llm.intern.example:8000/v1", True),
+        ("gpt-4o-mini", "https://gateway.example/v1", False),
+        ("ft:gpt-4o-mini:acme", "https://eu.api.openai.com/v1", False),
+        ("judge", "https://acme.openai.azure.com/openai/v1/", False),
+        ("qwen/qwen-2.5-72b", "https://openrouter.ai/api/v1", False),
+        ("judge", None, False),
+    ],
+)
+def test_who_serves_a_model_by_openais_protocol(
+    model: str, api_base: str | None, own: bool
+) -> None:
+    """Somebody at an address of their own, unless host or model is a provider's.
+
+    What such a server takes nobody knows, so that the last way is to ask for no format.
+    """
+    info = {"key": model} if model == "gpt-4o-mini" else {}
+    abilities = Abilities.read("openai", frozenset(["response_format"]), info, api_base)
+    expected = ("patterns", "json_object", "prompt") if own else ("json_object",)
+    assert abilities.forms("auto") == expected
 
 
 SECRET = {"1": "secret", "2": "secret", "A": "secret"}
