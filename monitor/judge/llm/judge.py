@@ -385,19 +385,19 @@ class LlmClient:
             arguments = yes_no.arguments(arguments, usual, weighed=weighed)
         elif (form := response_format(shape, asked.task, asked.terms.properties)) is not None:
             arguments["response_format"] = form
-        heard = _ResponseCapture()
+        captured = _ResponseCapture()
         try:
             # The library's own timeout is per read: a trickling server would outlive it.
             async with asyncio.timeout(self._settings.attempt_timeout_s):
-                response = await completion(**arguments, logger_fn=heard)
+                response = await completion(**arguments, logger_fn=captured)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
-            fault = explain(error, datetime.now(UTC), answer := heard.answer())
+            fault = explain(error, datetime.now(UTC), answer := captured.answer())
             if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
                 raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
             raise _failure(fault, usage) from None
-        if (fault := fault_in(heard.answer(response), datetime.now(UTC))) is not None:
+        if (fault := fault_in(captured.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
         self._answered(getattr(response, "model", None))
