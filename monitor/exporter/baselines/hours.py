@@ -32,13 +32,22 @@ def sums_by_hour(
             yield
     found: dict[str, list[HourSums]] = {}
     for hour in sorted(by_hour):
-        values: dict[str, list[tuple[float, float]]] = {}
-        for slot in by_hour[hour]:
-            for name, value in slot.values:
-                if value is not None:
-                    values.setdefault(name, []).append((slot.u, value))
-        yield
+        values = yield from _values(by_hour[hour])
         for name, of_hour in values.items():
             found.setdefault(name, []).append(hour_sums(of_hour))
+            yield
+    return found
+
+
+def _values(
+    slots: Sequence[Observation],
+) -> Generator[None, None, dict[str, list[tuple[float, float]]]]:
+    """Of each metric u and x of the slots that have a value."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for number, slot in enumerate(slots, 1):
+        for name, value in slot.values:
+            if value is not None:
+                found.setdefault(name, []).append((slot.u, value))
+        if number % STEP == 0:
             yield
     return found
