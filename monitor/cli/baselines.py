@@ -51,7 +51,7 @@ def show(
     for row in found:
         say(_line(row))
         for name, metric in row["metrics"].items():
-            say(_metric_line(name, metric, row["origin"]))
+            say(_metric_line(name, metric, row))
     if not found:
         typer.echo("nothing is known yet: no scores, no baselines", err=True)
 
@@ -246,14 +246,20 @@ def _line(row: dict[str, Any]) -> str:
     return f"{who}  {kind}{of}, holds after {row['effective_from']}{until}"
 
 
-def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
+def _metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
+    """A metric of it.
+
+    >>> metric = {"mean": 0.9, "se": 0.01, "segments": {}, "origin": "learned", "hour_spread": 0.05}
+    >>> _metric_line("answered", metric, {"origin": "learned", "provisional": True}).split("  ")[-1]
+    'hours may vary by 0.0500'
+    """
     from monitor.stats.baseline import is_unsteady
 
     segments = ", ".join(
         f"{key or '(absent)'} {mean:.4f}" for key, mean in metric["segments"].items()
     )
     parts = [f"    {name:30} {metric['mean']:.4f} (SE {metric['se']:.4f})"]
-    if metric["origin"] != origin:
+    if metric["origin"] != row["origin"]:
         parts.append(f"({metric['origin']})")
     if metric.get("values"):
         parts.append(f"from {metric['values']}")
@@ -267,7 +273,8 @@ def _metric_line(name: str, metric: dict[str, Any], origin: str | None) -> str:
     if metric.get("day_spread"):
         parts.append(f"days vary by {metric['day_spread']:.4f}")
     if metric.get("hour_spread"):
-        parts.append(f"hours vary by {metric['hour_spread']:.4f}")
+        how = "may vary" if row["provisional"] else "vary"
+        parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
     if metric.get("hours"):
         parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()

@@ -65,7 +65,8 @@ class Export(Section):
         None,
         min_length=1,
         description="attribute with the same value for answers that belong together, such as a "
-        "session_id; null: neighbours tell how much answers repeat each other",
+        "session_id; null: neighbours tell how much answers repeat each other, and too little of "
+        "sessions until thousands are judged",
     )
 
     @field_validator("windows")

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
+from monitor.stats.days import unseen_spread
 from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after
 
 #: Normal slots before the change.
@@ -55,7 +56,7 @@ class WatchSettings:
 
     ``members`` is the number of interactions that one judgement stands for. ``in_period`` are
     judged in a period, so that evidence of one to two times as many counts. ``most_waited`` is how
-    many are waited for. A ``provisional`` baseline tolerates more.
+    many are waited for. A provisional baseline of ``provisional_s`` seconds tolerates more.
     """
 
     threshold: float
@@ -64,7 +65,7 @@ class WatchSettings:
     tolerance: Tolerance = NOTHING
     in_period: int = 2 * MOST_WAITED
     most_waited: int = MOST_WAITED
-    provisional: bool = False
+    provisional_s: float | None = None
 
 
 class Simulation:
@@ -125,10 +126,16 @@ class Simulation:
         slots, directs = self._watch.learn_slots, self._normal.correlation > 0
         if slots:
             known = Known.learned(self._pool, slots, random, directs=directs)
-            found = replace(known.baseline, provisional=self._watch.provisional)
-            return replace(known, baseline=found)
+            return replace(known, baseline=self._as_provisional(known.baseline))
         means = {str(number): mean for number, mean in enumerate(self._normal.means)}
         return Known(Baseline(self._normal.mean, 0.0, means))
+
+    def _as_provisional(self, baseline: Baseline) -> Baseline:
+        seen_s = self._watch.provisional_s
+        if seen_s is None:
+            return baseline
+        spread = unseen_spread(baseline.mean, seen_s)
+        return replace(baseline, provisional=True, hour_spread=spread)
 
     def _slots(self, known: Known, pool: Pool, random: Random) -> list[Deviation]:
         # A baseline is learned from the pool: against it, all means are as far off as the pool's.

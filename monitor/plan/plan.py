@@ -152,7 +152,7 @@ def watch(settings: Settings, found: Judged, probability: float) -> WatchSetting
         Tolerance(*drift.tolerated),
         max(1, round(begins.period_s / DAY_S * found.per_day)),
         max(1, min(MOST_WAITED, round(_MOST_DAYS * found.per_day))),
-        begins.stays_provisional,
+        begins.learned_from / found.per_day * DAY_S if begins.stays_provisional else None,
     )
 
 

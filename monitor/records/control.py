@@ -63,8 +63,9 @@ class MetricBaseline(Frozen):
     ``day_spread`` is τ, the standard deviation of the daily means, and ``hours`` what each hour of
     the day (UTC) adds to the mean: 24 numbers, or none where hours are not known. ``days`` is the
     number of whole days that these two are from, 0 before. Until then ``hour_spread`` is τ_h, how
-    far the hours that it was learned from lie apart, 0 where that may be chance. ``first_mean`` is
-    what was learned at first, where those days were surely better. ``effective_from`` is there
+    far the hours that it was learned from lie apart, 0 where that may be chance; in a provisional
+    baseline what hours that were not seen may add. ``first_mean`` is what was learned at first,
+    where those days were surely better. ``effective_from`` is there
     where it is not that of the record. ``learned_in_alarm_of`` is the judge whose alarm of the same
     metric and application was open then: what was bad may be what is normal here.
     """

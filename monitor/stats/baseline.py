@@ -77,10 +77,10 @@ class Baseline:
     ``hours`` is what each hour of the day (UTC) adds to the mean, 24 numbers or none, and
     ``hour_spread`` τ_h, how far hours lie apart while that is all that is known. ``spreads``
     has the known segments, and "" for all others; none where nothing was learned of them. A
-    ``provisional`` one was learned from less than a day. ``dependence`` is V, how many times the
-    variance of a sum is what it would be for independent scores. ``values`` is the number of scores
-    it was learned from, ``halves_z`` how far the later half of them lies above the earlier one, in
-    standard errors (None: too few to tell).
+    ``provisional`` one was learned from less than a day: its τ_h is what hours that were not seen
+    may add. ``dependence`` is V, how many times the variance of a sum is what it would be for
+    independent scores. ``values`` is the number of scores it was learned from, ``halves_z`` how far
+    the later half of them lies above the earlier one, in standard errors (None: too few to tell).
     """
 
     mean: float

@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from monitor.stats.baseline import PROVISIONAL
 from monitor.stats.dependence import is_beyond_chance
+from monitor.stats.period import DAY_S
 
 #: Days, without a gap or not, that hours and their spread are learned from.
 NEEDED_DAYS: Final = 7
@@ -123,6 +125,22 @@ def hour_spread(hours: Iterable[HourSums], dependence: float) -> float:
     if not noise or not is_beyond_chance(between / noise, freedom):
         return 0.0
     return math.sqrt(between - noise)
+
+
+def unseen_spread(mean: float, seen_s: float) -> float:
+    """What hours that were not seen may add to a mean of so many seconds, beyond what is tolerated.
+
+    A provisional baseline reckons with a mean that swings by a quarter (``PROVISIONAL``) over the
+    day. What it has seen, the share s of a day, may be the best part of it. That is the day's mean
+    times 1 − sin(πs)/(4πs), and the worst hour is 5/4 of it: two thirds more than a few minutes of
+    the best hour. Of this a quarter of the mean is tolerated anyway.
+
+    >>> [round(0.25 + unseen_spread(1.0, hours * 3_600.0), 2) for hours in (0, 2, 12, 20, 24, 48)]
+    [0.67, 0.66, 0.49, 0.31, 0.25, 0.25]
+    """
+    angle = math.pi * min(1.0, seen_s / DAY_S)
+    best = 1.0 - PROVISIONAL * (math.sin(angle) / angle if angle else 1.0)
+    return max(0.0, mean * ((1.0 + PROVISIONAL) / best - (1.0 + PROVISIONAL)))
 
 
 def is_better(later: HourSums, mean: float, se: float) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from monitor.exporter.baselines.hours import MOST_OF_HOURS, sums_by_hour
 from monitor.exporter.scores.detectors import ALWAYS, Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
@@ -23,12 +24,11 @@ from monitor.stats.baseline import (
     ScoredPick,
     SegmentSpread,
     common_dependence,
-    hour_of_day,
     learned,
 )
 from monitor.stats.calibration import JudgedPick
 from monitor.stats.candidates import Candidate
-from monitor.stats.days import hour_spread, hour_sums
+from monitor.stats.days import HourSums, hour_spread, unseen_spread
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import WEEK_S
 
@@ -82,6 +82,27 @@ class Progress(NamedTuple):
     done: bool
 
 
+class Lesson(NamedTuple):
+    """Slots in their order that a baseline is learned from, and more of them that hours are.
+
+    Metrics with fewer than ``least`` values have none. A ``provisional`` one is from a part of a
+    day, and must reckon with hours that it has not seen.
+    """
+
+    slots: _TimedSlots
+    of_hours: _TimedSlots
+    origin: Origin = "learned"
+    least: int = 1
+    provisional: bool = False
+
+    def spread(self, baseline: Baseline, hours: Sequence[HourSums]) -> float:
+        """How far hours lie apart, or may do so."""
+        found = hour_spread(hours, baseline.dependence)
+        if not self.provisional:
+            return found
+        return max(found, unseen_spread(baseline.mean, self.slots[-1][0] - self.slots[0][0]))
+
+
 class Taught(NamedTuple):
     """What is normal, and what signals say of the same slots, if enough of them have one."""
 
@@ -91,31 +112,35 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningResult:
-    """How far one application and judge is, and the slots that it is taught from when done.
+    """How far one application and judge is, and the lesson that it is taught when done.
 
-    A ``provisional`` baseline is not the last one; only slots after ``after`` teach. ``counted`` is
-    how many slots there were, with answers that were given again.
+    Only slots after ``after`` teach. ``counted`` is how many slots there were, with answers that
+    were given again.
     """
 
     progress: Progress
-    slots: _TimedSlots
+    lesson: Lesson
     counted: int
-    learning_settings: LearningSettings
-    provisional: bool
+    alarmed: tuple[str, ...]
     after: float
+
+    @property
+    def slots(self) -> Sequence[tuple[float, Observation]]:
+        """What it is taught from."""
+        return self.lesson.slots
 
     def taught(self) -> Generator[None, None, Taught | None]:
         """What there is to be learned, in a few steps; None before it is done."""
         if not self.progress.done:
             return None
         pair = self.progress.pair
-        baseline = yield from _recorded(pair, self.slots, "learned", self.learning_settings.least)
+        baseline = yield from _recorded(pair, self.lesson)
         update: dict[str, object] = {"slots": self.counted}
-        if self.provisional:
+        if self.lesson.provisional:
             after = None if self.after == ALWAYS else datetime.fromtimestamp(self.after, UTC)
             update |= {"provisional": True, "learned_after": after}
         baseline = baseline.model_copy(update=update)
-        return Taught(baseline, _calibrated(pair, self.slots, self.learning_settings.alarmed))
+        return Taught(baseline, _calibrated(pair, self.lesson.slots, self.alarmed))
 
 
 class Learner:
@@ -165,11 +190,12 @@ class Learner:
             all_of_them = scored.between(since, until)
         elif provisional and pair not in self._provisional:
             all_of_them = numbers[: chosen.slots]
-        taken = thinned(saying_more(scored, all_of_them, chosen.least))
+        taken = saying_more(scored, all_of_them, chosen.least)
         counted = min(len(all_of_them), MOST_TAUGHT)
         progress = Progress(pair, len(numbers), chosen.slots, bool(taken))
-        slots = _picked(scored, taken)
-        return LearningResult(progress, slots, counted, chosen, provisional, since)
+        slots, of_hours = (_picked(scored, thinned(taken, n)) for n in (MOST_TAUGHT, MOST_OF_HOURS))
+        lesson = Lesson(slots, of_hours, "learned", chosen.least, provisional)
+        return LearningResult(progress, lesson, counted, chosen.alarmed, since)
 
     def _until(self, scored: Scored, numbers: Sequence[int]) -> float:
         """The event time with which there is enough, ∞ while there is not.
@@ -195,15 +221,15 @@ def saying_more(scored: Scored, numbers: Sequence[int], least: int) -> Sequence[
     return found if len(found) >= least else numbers
 
 
-def thinned(numbers: Sequence[int]) -> Sequence[int]:
-    """At most 10,000 of them, evenly: whole batches, since neighbours tell of dependence.
+def thinned(numbers: Sequence[int], most: int = MOST_TAUGHT) -> Sequence[int]:
+    """At most so many of them, evenly: whole batches, since neighbours tell of dependence.
 
     >>> len(thinned(range(100_000))), thinned(range(3)), thinned(range(100_000))[39:41]
     (10000, range(0, 3), [39, 400])
     """
-    if len(numbers) <= MOST_TAUGHT:
+    if len(numbers) <= most:
         return numbers
-    batches, kept = len(numbers) // BATCH, MOST_TAUGHT // BATCH
+    batches, kept = len(numbers) // BATCH, most // BATCH
     starts = [number * batches // kept * BATCH for number in range(kept)]
     return [numbers[start + number] for start in starts for number in range(BATCH)]
 
@@ -227,38 +253,37 @@ def frozen(
 
 
 def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:
+    if isinstance(numbers, range):  # a day of them, at once
+        return scored.span(numbers)
     return [scored[number] for number in numbers]
 
 
 def _record(pair: JudgedApplication, scored: _TimedSlots, origin: Origin) -> BaselineRecord:
-    return at_once(_recorded(pair, scored, origin, 1))
+    return at_once(_recorded(pair, Lesson(scored, scored, origin)))
 
 
-def _recorded(
-    pair: JudgedApplication, scored: _TimedSlots, origin: Origin, least: int
-) -> Generator[None, None, BaselineRecord]:
-    """The record of the metrics with so many values: some slots, then a metric, a step."""
+def _recorded(pair: JudgedApplication, lesson: Lesson) -> Generator[None, None, BaselineRecord]:
+    """The record of the metrics with enough values: some slots, then a metric, a step."""
     picks: dict[str, list[ScoredPick]] = {}
-    hours: dict[str, list[int]] = {}
-    for number, (event_time, slot) in enumerate(scored, 1):
+    for number, (_, slot) in enumerate(lesson.slots, 1):
         for name, value in slot.values:
             if value is not None:
                 picks.setdefault(name, []).append(
                     ScoredPick(slot.segment, slot.u, value, slot.cluster)
                 )
-                hours.setdefault(name, []).append(hour_of_day(event_time))
         if number % STEP == 0:
             yield
-    told = {name for name in picks if name in _DIRECTED and len(picks[name]) >= least}
+    told = {name for name in picks if name in _DIRECTED and len(picks[name]) >= lesson.least}
     common = common_dependence(picks[name] for name in sorted(told))
     yield
+    hours = yield from sums_by_hour(lesson.of_hours)
     metrics: dict[str, MetricBaseline] = {}
     for name, metric in CATALOGUE.items():
         if metric.higher_is_better is not None:
             baseline = learned(picks[name]) if name in told else None
             if baseline is not None:
                 baseline = baseline.as_dependent(common)
-                apart = _hours_apart(picks[name], hours[name], baseline.dependence)
+                apart = lesson.spread(baseline, hours.get(name, ()))
                 metrics[name] = _turned(
                     replace(baseline, hour_spread=apart), metric.higher_is_better
                 )
@@ -266,19 +291,11 @@ def _recorded(
     return BaselineRecord(
         application=pair[0],
         judge=pair[1],
-        origin=origin,
-        effective_from=datetime.fromtimestamp(scored[-1][0], UTC),
-        slots=len(scored),
+        origin=lesson.origin,
+        effective_from=datetime.fromtimestamp(lesson.slots[-1][0], UTC),
+        slots=len(lesson.slots),
         metrics=metrics,
     )
-
-
-def _hours_apart(picks: Sequence[ScoredPick], hours: Sequence[int], dependence: float) -> float:
-    """How far the hours that the picks are of lie apart."""
-    by_hour: dict[int, list[tuple[float, float]]] = {}
-    for pick, hour in zip(picks, hours, strict=True):
-        by_hour.setdefault(hour, []).append((pick.u, pick.value))
-    return hour_spread([hour_sums(by_hour[hour]) for hour in sorted(by_hour)], dependence)
 
 
 def _calibrated(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
 
 from monitor.exporter.baselines.days import with_rhythm
+from monitor.exporter.baselines.hours import MOST_OF_HOURS
 from monitor.exporter.baselines.learning import thinned
 from monitor.records.control import MetricBaseline
 from monitor.stats.baseline import (
@@ -16,11 +18,12 @@ from monitor.stats.baseline import (
     ScoredPick,
     SegmentSpread,
     common_dependence,
-    hour_of_day,
     learned,
 )
-from monitor.stats.days import HourSums, hour_spread, hour_sums, rhythm
+from monitor.stats.days import HourSums, hour_spread, hour_sums, rhythm, unseen_spread
 from tests.benchmarks.promising.looks import Slots
+from tests.benchmarks.promising.recursion import Numbers
+from tests.benchmarks.promising.worlds import HOUR
 
 #: A metric of which larger values are worse: all scores are turned so.
 _NAME: Final = "noise_sensitivity_irrelevant"
@@ -30,28 +33,38 @@ def taught(slots: Slots, *, provisional: bool) -> tuple[list[Baseline], float]:
     """What is learned of the metrics, and the event time of the last slot that is learned from."""
     numbers = np.asarray(thinned(range(len(slots.times))))
     names = [f"tenant-{tenant:02}" for tenant in slots.tenants[numbers].tolist()]
-    hours = [hour_of_day(at) for at in slots.times[numbers].tolist()]
+    of_hours = np.asarray(thinned(range(len(slots.times)), MOST_OF_HOURS))
+    hours = slots.times[of_hours] // HOUR % 24
     columns = slots.scores[numbers].T.tolist()
     picks = [
         [ScoredPick(name, 1.0, x) for name, x in zip(names, column, strict=True)]
         for column in columns
     ]
     common = common_dependence(picks)
-    found = [_baseline(column, hours, common, provisional=provisional) for column in picks]
-    return found, float(slots.times[numbers[-1]])
+    first, last = slots.times[numbers[[0, -1]]].tolist()
+    seen_s = last - first if provisional else None
+    found = [
+        _baseline(column, _by_hour(hours, scores), common, seen_s)
+        for column, scores in zip(picks, slots.scores[of_hours].T, strict=True)
+    ]
+    return found, last
+
+
+def _by_hour(hours: Numbers, scores: Numbers) -> list[HourSums]:
+    each = (scores[hours == hour].tolist() for hour in np.unique(hours))
+    return [hour_sums((1.0, x) for x in values) for values in each]
 
 
 def _baseline(
-    picks: list[ScoredPick], hours: Sequence[int], common: float, *, provisional: bool
+    picks: list[ScoredPick], hours: Sequence[HourSums], common: float, seen_s: float | None
 ) -> Baseline:
     found = learned(picks)
     assert found is not None
     found = found.as_dependent(common)
-    by_hour: dict[int, list[tuple[float, float]]] = {}
-    for hour, pick in zip(hours, picks, strict=True):
-        by_hour.setdefault(hour, []).append((1.0, pick.value))
-    spread = hour_spread([hour_sums(by_hour[h]) for h in sorted(by_hour)], found.dependence)
-    return Baseline(**{**vars(found), "hour_spread": spread, "provisional": provisional})
+    spread = hour_spread(hours, found.dependence)
+    if seen_s is not None:
+        spread = max(spread, unseen_spread(found.mean, seen_s))
+    return replace(found, hour_spread=spread, provisional=seen_s is not None)
 
 
 def refined(known: Baseline, days: Sequence[Sequence[HourSums]], end: float) -> Baseline | None:

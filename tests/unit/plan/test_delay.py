@@ -81,12 +81,12 @@ def test_evidence_of_more_than_two_periods_is_forgotten() -> None:
 
 
 def test_a_provisional_baseline_sees_a_change_later() -> None:
-    """It tolerates a quarter of the mean."""
-    whole, provisional = (
-        Simulation(Quality((0.08,)), WatchSettings(1_000.0, 200, provisional=one)).delays([3.0])[0]
-        for one in (False, True)
+    """It tolerates a quarter of the mean, and more where it has seen an hour of the day."""
+    whole, of_a_day, of_an_hour = (
+        Simulation(Quality((0.08,)), WatchSettings(A, 200, provisional_s=one)).delays([3.0])[0]
+        for one in (None, 86_400.0, 3_600.0)
     )
-    assert _known(whole.median) < _known(provisional.median)
+    assert _known(whole.median) < _known(of_a_day.median) < _known(of_an_hour.median)
 
 
 def _known(judged: float | None) -> float:

@@ -74,7 +74,8 @@ def test_evidence_begins_with_what_is_held_together(
     """Against a provisional baseline where there is one, which stays where no whole one comes."""
     assert first_evidence(settings(**flags), per_day) == found
     one = Judged(per_day / 1_440, "traffic", 0.0)
-    assert watch(settings(**flags), one, 1.0).provisional == found.stays_provisional
+    provisional_s = watch(settings(**flags), one, 1.0).provisional_s
+    assert (provisional_s is not None) == found.stays_provisional
 
 
 def test_it_is_said_that_a_baseline_stays_provisional() -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from monitor.stats.days import NEEDED_DAYS, HourSums, hour_spread, is_better, rhythm
+from monitor.stats.baseline import PROVISIONAL, Baseline
+from monitor.stats.days import (
+    NEEDED_DAYS,
+    HourSums,
+    hour_spread,
+    is_better,
+    rhythm,
+    unseen_spread,
+)
 
 
 def hour(n: int, mean: float, rng: random.Random) -> HourSums:
@@ -61,6 +72,24 @@ def test_hours_of_one_day_that_differ_have_a_spread() -> None:
     assert hour_spread(days(0.2, 0.0, n=99)[0], 1.0) == 0.0
     assert hour_spread(days(0.2, 0.0)[0][7:18], 1.0) == 0.0, "eleven hours are no day"
     assert hour_spread(days(0.2, 0.0)[0], 100.0) == 0.0, "scores that repeat each other"
+
+
+@given(st.floats(0.0, 24.0), st.floats(1e-3, 48.0))
+def test_what_was_seen_of_a_swing_of_a_quarter_covers_its_worst_hour(
+    began_h: float, seen_h: float
+) -> None:
+    """Whatever part of a day a provisional baseline was learned from, and wherever that lies."""
+    angle, until = (hours * math.pi / 12 for hours in (began_h, began_h + min(seen_h, 24.0)))
+    seen = 0.08 * (1.0 + PROVISIONAL * (math.cos(angle) - math.cos(until)) / (until - angle))
+    spread = unseen_spread(seen, seen_h * 3_600.0)
+    margin = Baseline(seen, 0.0, {}, hour_spread=spread, provisional=True).margin()
+    assert seen + margin >= 0.08 * (1.0 + PROVISIONAL) * (1.0 - 1e-9)
+
+
+def test_after_a_whole_day_no_hour_is_unseen() -> None:
+    """And before that the worst part of a day decides: an hour in its best one is the least."""
+    assert unseen_spread(0.08, 86_400.0) == pytest.approx(0.0, abs=1e-12)
+    assert unseen_spread(0.08, 1.0) == pytest.approx(0.08 * (1.25 / 0.75 - 1.25))
 
 
 def test_the_order_of_the_days_changes_no_bit() -> None:

@@ -18,6 +18,7 @@ from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
+from monitor.stats.days import HourSums, hour_spread, hour_sums, unseen_spread
 from monitor.stats.selection import Selection
 from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, SECOND, START, at, pools, record
@@ -83,10 +84,11 @@ def test_the_first_scored_slots_that_are_old_enough() -> None:
 
 def minutes(first: int, count: int) -> list[ScoreRecord]:
     """One record a minute from that minute on."""
-    return [record(str(i), 60.0 * i) for i in range(first, first + count)]
+    return [record(str(i), 60.0 * i, 0.75) for i in range(first, first + count)]
 
 
 HOURS_3 = LearningSettings(100, 0, for_s=3 * 3_600)
+DAY = LearningSettings(1_000, 0, for_s=86_397)
 
 
 def test_a_count_of_slots_is_not_a_time() -> None:
@@ -104,7 +106,10 @@ def test_a_count_of_slots_is_not_a_time() -> None:
     assert found is not None
     assert (found.provisional, found.slots, found.effective_from) == (False, 181, at(60.0 * 180))
     assert normal_of(early).provisional
-    assert normal_of(early).metrics["faithfulness"].provisional
+    provisional = normal_of(early).metrics["faithfulness"]
+    assert provisional.provisional
+    assert provisional.hour_spread == unseen_spread(provisional.mean, 60.0 * 99) > 0.0
+    assert found.metrics["faithfulness"].hour_spread == 0.0
 
 
 def test_a_provisional_baseline_remembers_from_when_on_is_learned() -> None:
@@ -179,6 +184,29 @@ def test_hours_of_the_first_day_that_differ_widen_the_margin() -> None:
     assert isinstance(read, BaselineRecord)
     normal = normal_of(read).metrics["faithfulness"]
     assert normal.margin() == pytest.approx(2 * normal.se + metric.hour_spread)
+
+
+def test_hours_are_learned_from_all_that_a_mean_is_thinned_from() -> None:
+    """A day with a swing that 10,000 of 24,000 scores do not tell from chance."""
+    rng = random.Random(4)
+    records = [
+        record(str(i), i * 3.6, float(rng.random() < (0.32 if i * 3.6 // 43_200 else 0.28)))
+        for i in range(24_000)
+    ]
+    ((_, found),) = results(records, 86_400.0, Learner(DAY), set())
+    assert found is not None
+    (metric,) = found.metrics.values()
+    by_hour = [of_hour(records[1_000 * hour : 1_000 * (hour + 1)]) for hour in range(24)]
+    thinned = [of_hour(records[1_000 * hour : 1_000 * hour + 416]) for hour in range(24)]
+    assert metric.values == 10_000
+    assert metric.hour_spread == hour_spread(by_hour, metric.dependence) > 0.01
+    assert hour_spread(thinned, metric.dependence) == 0.0
+
+
+def of_hour(records: list[ScoreRecord]) -> HourSums:
+    """The sums of faithfulness, turned round."""
+    scores = (each.scores["faithfulness"] for each in records)
+    return hour_sums((1.0, 1.0 - score) for score in scores if isinstance(score, float))
 
 
 def test_hours_and_days_of_a_record_are_held_against() -> None:
