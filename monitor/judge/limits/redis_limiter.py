@@ -120,6 +120,8 @@ class RedisLimiter:
         try:
             async with asyncio.timeout(self._timeout_s):
                 found = await self._limiter.limit(self._key, cost)
+        except TimeoutError:  # its cause is how `timeout` ends what it waits for
+            raise LimiterFailed("TimeoutError") from None
         except Exception as error:  # noqa: BLE001 - those of the client, and they may hold its address
             # Away, or a wrong password? The library calls it all unavailable.
             raise LimiterFailed(type(error.__cause__ or error).__name__) from None

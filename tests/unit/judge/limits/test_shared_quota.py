@@ -153,7 +153,8 @@ async def test_redis_goes_and_comes_back(tmp_path: Path) -> None:
     required()
     server, limit = RedisServer(tmp_path), 120
     with server:
-        replicas = Replicas(server.url, "goes", PerMinute(limit, None), timeout_s=5)
+        # One that is gone refuses at once; one that a busy machine keeps waiting is not gone.
+        replicas = Replicas(server.url, "goes", PerMinute(limit, None), timeout_s=60)
         await until(lambda: len(replicas.taken) > 1.5 * limit, "sharing")
     away = time.monotonic()
     await until(lambda: replicas.states() == [False] * 3, "three that know")
@@ -169,6 +170,28 @@ async def test_redis_goes_and_comes_back(tmp_path: Path) -> None:
     assert replicas.busiest()[0] <= 1.02 * limit
     assert alone >= 0.7 * limit, "it goes on meanwhile"
     assert all(heard.states == [True, False, True] for heard in replicas.heard)
+
+
+async def test_one_that_says_nothing_is_out_of_time() -> None:
+    """The log names that, and not how the waiting was ended."""
+    required()
+    ended = asyncio.Event()
+
+    async def says_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await ended.wait()
+        writer.close()
+
+    server = await asyncio.start_server(says_nothing, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    limits = RedisLimits(f"redis://127.0.0.1:{port}", prefix="p", timeout_s=0.2)
+    limiter = limits.limiter("requests", 5)
+    assert limiter is not None
+    with pytest.raises(LimiterFailed) as caught:
+        await limiter.take(1)
+    assert caught.value.reason == "TimeoutError"
+    ended.set()
+    await limits.aclose()
+    server.close()
 
 
 async def test_all_keys_begin_with_the_prefix(redis_server: RedisServer) -> None:
