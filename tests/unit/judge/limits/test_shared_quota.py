@@ -268,7 +268,7 @@ async def test_when_a_value_is_absurd_no_window_sees_more_than_the_limit(tmp_pat
     required()
     limit = 120
     with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
-        replicas = Replicas(server.url, "later", PerMinute(limit, None), timeout_s=5)
+        replicas = Replicas(server.url, "later", PerMinute(limit, None), timeout_s=60)
         await until(lambda: len(replicas.taken) > limit / 2, "sharing")
         client.set(key_of(client, "later"), "99999999999")
         await until(lambda: any(heard.failures for heard in replicas.heard), "it is told")
@@ -311,7 +311,7 @@ async def test_a_time_that_is_put_off_again_and_again_is_not_waited_for(tmp_path
     required()
     limit = 120
     with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
-        replicas = Replicas(server.url, "hostile", PerMinute(limit, None), timeout_s=5)
+        replicas = Replicas(server.url, "hostile", PerMinute(limit, None), timeout_s=60)
         await until(lambda: len(replicas.taken) > limit / 2, "sharing")
         writing = asyncio.create_task(put_off(client, key_of(client, "hostile")))
         await until(lambda: replicas.states() == [False] * 3, "three that do not believe it")
