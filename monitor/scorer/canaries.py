@@ -262,12 +262,17 @@ class CanaryWatch:
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.
             self._states[number], self._known, self._tried = Guessing(), 0, 1
-            self._kinds[number].forget()
+            self._forget(number)
             self._has_asked = True
             return
         if state.is_guessing != before.is_guessing:
             self._telemetry.not_judging.labels(model).set(state.is_guessing)
             self._changed(number, state)
+
+    def _forget(self, number: int) -> None:
+        """What a model got wrong while it guessed, or was another judge, says nothing of it now."""
+        self._tracker.forget(self._labels[number])
+        self._kinds[number].forget()
 
     def _changed(self, number: int, state: Guessing) -> None:
         """A model guesses from here on, or judges again."""
@@ -277,9 +282,7 @@ class CanaryWatch:
         guess = [each.is_guessing for each in self._states]
         if not state.is_guessing:
             logger().warning("judge_judges_again", model=model)
-            # What it got wrong while it guessed says nothing of it now.
-            self._tracker.forget(self._labels[number])
-            self._kinds[number].forget()
+            self._forget(number)
             if self._marks or not any(guess):
                 self._tell(None)
             return

@@ -296,6 +296,18 @@ async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
     assert bench.accuracy_upper("passage") in {1.0, None}
 
 
+async def test_kinds_that_were_guessed_are_forgotten_with_a_time_of_guessing() -> None:
+    """At once, though of some kinds few canaries have come since."""
+    bench = CanaryBench(Stub(HABITS["always y"]))
+    await bench.score(200)
+    assert guessed(bench) == set(KINDS)
+    bench.answers(Erring(0.0, seed=1))
+    while bench.sample("judge_not_judging", model="m"):
+        assert guessed(bench)
+        await bench.score(1)
+    assert not guessed(bench)
+
+
 async def test_accuracy_of_a_version_ends_with_it() -> None:
     """What a judge got wrong that is asked no more is no news."""
     bench = CanaryBench(OfOneText("R"))
