@@ -189,7 +189,7 @@ async def _judges(
     try:
         found = await asyncio.gather(
             *(
-                llm.examine(judge, _called(configured, judge), _patience(configured.section))
+                llm.examine(judge, _called(configured, judge), _timeouts(configured.section))
                 for configured in configured_judges
                 for judge in judges_of(configured)
             )
@@ -200,8 +200,8 @@ async def _judges(
     return _priced([line for lines in found for line in lines], settings, configured_judges)
 
 
-def _patience(section: JudgeSettings) -> llm.Patience:
-    return llm.Patience(section.deadline_s, section.attempt_timeout_s)
+def _timeouts(section: JudgeSettings) -> llm.JudgeTimeouts:
+    return llm.JudgeTimeouts(section.deadline_s, section.attempt_timeout_s)
 
 
 def _priced(

@@ -50,7 +50,7 @@ KNOWN_PAIRS = Canary.of(
 LEAST_RIGHT = 5
 
 
-class Patience(NamedTuple):
+class JudgeTimeouts(NamedTuple):
     """How long is waited: as long as for a judgement of traffic, or a slow model is never asked.
 
     ``deadline_s`` is ``judge.deadline_s``, ``attempt_timeout_s`` that setting, of one call.
@@ -73,14 +73,14 @@ class Patience(NamedTuple):
             mend += ", or check judge.api_base"
         return f"{mend}; or take a faster model"
 
-    def said_of(self, took_s: float) -> str:
+    def slowness(self, took_s: float) -> str:
         """How long a slow judgement took; nothing of another."""
         if took_s < SLOW_S:
             return ""
         return f" in {took_s:.0f} s (judge.deadline_s is {self.deadline_s:g} s)"
 
 
-async def examine(judge: Judge, target: str, patience: Patience) -> list[ReportLine]:
+async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[ReportLine]:
     """One judgement of a made-up interaction, and one of pairs that are known.
 
     The judge stays open: judges share connections, so all are closed when the last has answered.
@@ -89,31 +89,31 @@ async def examine(judge: Judge, target: str, patience: Patience) -> list[ReportL
     try:
         await judge.prepare()
         began = clock()
-        async with asyncio.timeout(patience.deadline_s):
+        async with asyncio.timeout(timeouts.deadline_s):
             judgement = await judge.judge(TINY, cost_meter)
     except JudgeFailed as error:
         return [_failed(target, error, in_words(cost_meter.refused, cost_meter.usage.calls))]
     except TimeoutError:
         answered = cost_meter.usage.calls > 0
-        mend = patience.spent(calls=isinstance(judge, LlmJudge), answered=answered)
-        return [fail("judge", target, f"no judgement within {patience.deadline_s:g} s", mend)]
+        mend = timeouts.spent(calls=isinstance(judge, LlmJudge), answered=answered)
+        return [fail("judge", target, f"no judgement within {timeouts.deadline_s:g} s", mend)]
     took_s = clock() - began
     if isinstance(judge, VerifierJudge):
         found = f"{judgement.judge.label}, the verifier {judgement.judge.model}, answers"
-        return [await _judges(judge, ok("judge", target, found), patience, clock)]
+        return [await _judges(judge, ok("judge", target, found), timeouts, clock)]
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     line = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     if judge.refused_forms:
         line = line._replace(found=f"{line.found}; {_refused(judge.refused_forms)}")
-    return [await _judges(judge, line, patience, clock), _price(judge)]
+    return [await _judges(judge, line, timeouts, clock), _price(judge)]
 
 
 async def _judges(
     judge: LlmJudge | VerifierJudge,
     answered: ReportLine,
-    patience: Patience,
+    timeouts: JudgeTimeouts,
     clock: Callable[[], float],
 ) -> ReportLine:
     """The line of a judge that answers, or one that says that it judges nothing.
@@ -126,17 +126,17 @@ async def _judges(
     none = f"{answered.found}; no reply about {asked} pairs with known verdicts"
     began = clock()
     try:
-        async with asyncio.timeout(patience.deadline_s):
+        async with asyncio.timeout(timeouts.deadline_s):
             judgement = await judge.judge(interaction, None, KNOWN_PAIRS.claims)
     except JudgeFailed as error:
         mend = _unanswered(error.reason, pipeline)
         return warn("judge", answered.target, f"{none} ({error.reason})", mend)
     except TimeoutError:
-        mend = patience.spent(calls=isinstance(judge, LlmJudge), answered=True)
-        within = f"{none} within {patience.deadline_s:g} s"
+        mend = timeouts.spent(calls=isinstance(judge, LlmJudge), answered=True)
+        within = f"{none} within {timeouts.deadline_s:g} s"
         return warn("judge", answered.target, within, mend)
     right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
-    took = patience.said_of(clock() - began)
+    took = timeouts.slowness(clock() - began)
     if right < LEAST_RIGHT:
         found = f"answers, but does not judge: {right} of {asked} right{took}"
         return fail("judge", answered.target, found, _mend(pipeline))

@@ -14,11 +14,19 @@ from monitor.rules.quality import plain_metric
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 #: Audited interactions below which κ is not told.
 _AUDITED: Final = 50
-#: What rests on verdicts of each kind that canaries ask about (metrics.catalogue has the formulas).
-_RESTS_ON: Final = {
-    "passage": "faithfulness, noise sensitivity and all of retrieval",
-    "reference": "noise sensitivity, incorrect_claims, hallucination and claim_precision",
-    "response": "claim_recall, claim_f1 and context_utilization",
+#: The metrics in which verdicts of a kind have a part, of the kinds that canaries ask about. Rules
+#: know no formulas: a test holds this to them.
+RESTS_ON: Final = {
+    "passage": (
+        *("faithfulness", "faithfulness_by_passage", "hallucination", "self_knowledge"),
+        *("noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+        *("context_recall", "context_precision", "context_utilization"),
+    ),
+    "reference": (
+        *("incorrect_claims", "claim_precision", "claim_f1", "hallucination", "self_knowledge"),
+        *("noise_sensitivity_relevant", "noise_sensitivity_irrelevant"),
+    ),
+    "response": ("claim_recall", "claim_f1", "context_utilization"),
 }
 
 
@@ -131,8 +139,9 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
     kinds = plan.one_of_replicas("rag_monitor_judge_guesses_kind")
     guesses = plan.one_of_replicas("rag_monitor_judge_not_judging")
     rests = "".join(
-        f"{{{{ {'if' if not number else 'else if'} eq $labels.kind `{kind}` }}}}{metrics}"
-        for number, (kind, metrics) in enumerate(_RESTS_ON.items())
+        f"{{{{ {'if' if not number else 'else if'} eq $labels.kind `{kind}` }}}}"
+        + ", ".join(metrics)
+        for number, (kind, metrics) in enumerate(RESTS_ON.items())
     )
     return plan.alert(
         "RagMonitorJudgeDoubtful",
@@ -143,7 +152,7 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
         summary="The judge {{ $labels.model }} guesses about the {{ $labels.kind }}",
         description="Whether the {{ $labels.kind }} supports a claim, the judge "
         "{{ $labels.model }} answers no better than a guesser on interactions with known verdicts "
-        "(rag_monitor_judge_guesses_kind is {{ $value }}): worth nothing is what rests on it, "
+        "(rag_monitor_judge_guesses_kind is {{ $value }}). Worth nothing: "
         f"{rests}{{{{ end }}}}. Other metrics may be sound. Try judge.pipeline pairs, or a "
         "stronger model.",
     )

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from monitor.doctor import llm
-from monitor.doctor.llm import KNOWN_PAIRS, TINY, Patience
+from monitor.doctor.llm import KNOWN_PAIRS, TINY, JudgeTimeouts
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
@@ -38,7 +38,7 @@ async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
     settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0)
     judge = LlmJudge(settings)
     try:
-        return await llm.examine(judge, model, Patience(60.0))
+        return await llm.examine(judge, model, JudgeTimeouts(60.0))
     finally:
         await judge.aclose()
 
@@ -129,7 +129,7 @@ async def test_a_judge_that_refuses_the_known_pairs_is_looked_at() -> None:
 
 
 def slowly(
-    model: Stub, patience: Patience, slow: Callable[[str], float], **more: Any
+    model: Stub, timeouts: JudgeTimeouts, slow: Callable[[str], float], **more: Any
 ) -> list[ReportLine]:
     """The lines for a model that takes so many seconds for a user message, without waiting."""
 
@@ -139,12 +139,12 @@ def slowly(
                 "openai/judge",
                 api_base=server.url,
                 api_key=KEY,
-                attempt_timeout_s=patience.attempt_timeout_s,
-                retries_s=patience.deadline_s,
+                attempt_timeout_s=timeouts.attempt_timeout_s,
+                retries_s=timeouts.deadline_s,
                 **more,
             )
             async with aclosing(LlmJudge(settings)) as judge:
-                return await llm.examine(judge, "judge", patience)
+                return await llm.examine(judge, "judge", timeouts)
 
     return run_skipping(examined())
 
@@ -161,7 +161,7 @@ def test_a_slow_judge_that_does_not_judge_fails_too(
     slow: Callable[[str], float], deadline_s: float
 ) -> None:
     """It is waited for as long as the settings let a judgement take, and not for half a minute."""
-    judged, _ = slowly(Stub(), Patience(deadline_s, deadline_s), slow)
+    judged, _ = slowly(Stub(), JudgeTimeouts(deadline_s, deadline_s), slow)
     assert judged.status is CheckStatus.FAIL
     found = re.fullmatch(f"answers, but does not judge: 3 of 6 right{IN_TIME}", judged.found)
     assert found
@@ -171,7 +171,7 @@ def test_a_slow_judge_that_does_not_judge_fails_too(
 def test_a_slow_judge_that_judges_is_said_to_be_slow() -> None:
     """With what it may take."""
     model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])
-    judged, _ = slowly(model, Patience(600.0, 600.0), lambda _: 46.0)
+    judged, _ = slowly(model, JudgeTimeouts(600.0, 600.0), lambda _: 46.0)
     assert judged.status is CheckStatus.OK
     found = re.search(f"; 6 of 6 known pairs right{IN_TIME}$", judged.found)
     assert found
@@ -184,34 +184,34 @@ def test_a_slow_judge_that_judges_is_said_to_be_slow() -> None:
 def test_a_judge_without_an_answer_to_the_known_pairs_in_time_is_never_ok() -> None:
     """Nobody knows whether it judges; the setting that ends the waiting is named."""
     model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])
-    judged, _ = slowly(model, Patience(120.0, 300.0), about_known_pairs(200.0))
+    judged, _ = slowly(model, JudgeTimeouts(120.0, 300.0), about_known_pairs(200.0))
     assert judged.status is CheckStatus.WARN
     assert judged.found.endswith("no reply about 6 pairs with known verdicts within 120 s")
     assert judged.mend == "raise judge.deadline_s (120 s); or take a faster model"
 
-    patience = Patience(120.0, 30.0)
-    judged, _ = slowly(model, patience, about_known_pairs(40.0), retries=0)
+    timeouts = JudgeTimeouts(120.0, 30.0)
+    judged, _ = slowly(model, timeouts, about_known_pairs(40.0), retries=0)
     assert judged.status is CheckStatus.WARN
     assert judged.found.endswith("no reply about 6 pairs with known verdicts (timeout)")
     assert "judge.attempt_timeout_s" in judged.mend
 
 
 @pytest.mark.parametrize(
-    ("patience", "mend"),
+    ("timeouts", "mend"),
     [
-        (Patience(60.0, 150.0), "raise judge.deadline_s (60 s); or take a faster model"),
+        (JudgeTimeouts(60.0, 150.0), "raise judge.deadline_s (60 s); or take a faster model"),
         (
-            Patience(60.0, 30.0),
+            JudgeTimeouts(60.0, 30.0),
             "raise judge.deadline_s (60 s), and judge.attempt_timeout_s (30 s) where one call takes"
             " longer, or check judge.api_base; or take a faster model",
         ),
     ],
 )
 def test_a_judge_that_is_slower_than_the_settings_allow_fails(
-    patience: Patience, mend: str
+    timeouts: JudgeTimeouts, mend: str
 ) -> None:
     """As its judgements of traffic would; raising what is named heals it."""
-    (line,) = slowly(Stub(), patience, lambda _: 46.0)
+    (line,) = slowly(Stub(), timeouts, lambda _: 46.0)
     assert (line.status, line.found) == (CheckStatus.FAIL, "no judgement within 60 s")
     assert line.mend == mend
 
@@ -269,7 +269,7 @@ async def test_a_model_that_is_away_fails() -> None:
 
 async def test_the_offline_judge_answers() -> None:
     """It needs no price."""
-    (line,) = await llm.examine(OfflineJudge("offline"), "offline", Patience(60.0))
+    (line,) = await llm.examine(OfflineJudge("offline"), "offline", JudgeTimeouts(60.0))
     assert (line.check, line.status) == ("judge", CheckStatus.OK)
 
 
@@ -286,7 +286,7 @@ async def test_a_verifier_is_asked_too(name: str, status: CheckStatus, said: str
     settings = VerifierSettings(f"tests.stages.verifiers:{name}")
     made = LlmSettings(model="", pipeline="pairs", verifier=settings)
     judge = VerifierJudge(made, LocalVerifier(settings))
-    (line,) = await llm.examine(judge, "verifier", Patience(60.0))
+    (line,) = await llm.examine(judge, "verifier", JudgeTimeouts(60.0))
     assert line.status is status
     assert said in line.found
 
@@ -301,7 +301,7 @@ async def test_pairs_that_are_all_no_are_no_judgement() -> None:
     async with StubJudgeServer(No()) as server:
         settings = LlmSettings("openai/judge", api_base=server.url, api_key=KEY, pipeline="pairs")
         judge = LlmJudge(settings)
-        judged, _ = await llm.examine(judge, "judge", Patience(60.0))
+        judged, _ = await llm.examine(judge, "judge", JudgeTimeouts(60.0))
         await judge.aclose()
     assert judged.status is CheckStatus.FAIL
     assert judged.found == "answers, but does not judge: 3 of 6 right"

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from monitor.rules.judge import RESTS_ON
 from tests.stages.promtool import Firing, Stage, quoted
 from tests.stages.weeks import (
     EXPORTERS,
@@ -507,14 +508,7 @@ def test_a_judge_that_contradicts_itself_is_a_ticket(stage: Stage) -> None:
     stage.fires({**story, upper: constant(0.45), few: constant(12)}, 60)
 
 
-RESTS = {
-    "passage": "faithfulness, noise sensitivity and all of retrieval",
-    "reference": "noise sensitivity, incorrect_claims, hallucination and claim_precision",
-    "response": "claim_recall, claim_f1 and context_utilization",
-}
-
-
-@pytest.mark.parametrize("kind", RESTS)
+@pytest.mark.parametrize("kind", RESTS_ON)
 def test_a_judge_that_guesses_one_kind_is_a_ticket(stage: Stage, kind: str) -> None:
     """It says what is worth nothing; of a model that guesses on the whole it is told already."""
 
@@ -522,15 +516,15 @@ def test_a_judge_that_guesses_one_kind_is_a_ticket(stage: Stage, kind: str) -> N
         labels = f'kind="{kind}",model="{model}"'
         return {of(process, "rag_monitor_judge_guesses_kind", labels): constant(value)}
 
-    others = [guesses("score-1", each, "m", 0) for each in RESTS if each != kind]
+    others = [guesses("score-1", each, "m", 0) for each in RESTS_ON if each != kind]
     story = {**calm(), **others[0], **others[1]}
     found = Firing(
         "RagMonitorJudgeDoubtful",
         {**SCORE, "kind": kind, "model": "m"},
         f"Whether the {kind} supports a claim, the judge m answers no better than a guesser on "
-        "interactions with known verdicts (rag_monitor_judge_guesses_kind is 1): worth nothing is "
-        f"what rests on it, {RESTS[kind]}. Other metrics may be sound. Try judge.pipeline pairs, "
-        "or a stronger model.",
+        "interactions with known verdicts (rag_monitor_judge_guesses_kind is 1). Worth nothing: "
+        f"{', '.join(RESTS_ON[kind])}. Other metrics may be sound. Try judge.pipeline pairs, or a "
+        "stronger model.",
         {"cause": "canaries_of_a_kind"},
     )
     seen = guesses("score-1", kind, "m", 1)
