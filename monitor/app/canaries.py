@@ -75,9 +75,9 @@ def asked_models(configured: ConfiguredJudge, observe: CountedAside) -> list[Ask
 def _asked(
     settings: LlmSettings, judge: Judge, gates: ProviderGates, observe: CountedAside
 ) -> Asked:
-    """As the judge of the traffic is asked: whatever shows examples to one shows them to both."""
-    examples = judge.examples if isinstance(judge, LlmJudge) else None
-    asked = LlmJudge(settings, observe=observe, provider_gates=gates, examples=examples)
+    """As the judge of the traffic is asked: what is learned of one holds for both."""
+    manner = judge.manner if isinstance(judge, LlmJudge) else None
+    asked = LlmJudge(settings, observe=observe, provider_gates=gates, manner=manner)
     return Asked(asked, settings.model, partial(_label, judge), asked.ask_for_shaped)
 
 

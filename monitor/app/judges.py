@@ -177,7 +177,7 @@ def with_rechecks(
             observe=observe,
             order=other_order,
             provider_gates=configured.provider_gates,
-            examples=first.examples if isinstance(first, LlmJudge) else None,
+            manner=first.manner if isinstance(first, LlmJudge) else None,
         )
         made = Rechecks(share, second, configured.limits, tracker, telemetry, budget)
         return replace(configured, recheck=made)

@@ -223,7 +223,12 @@ class JudgeSettings(Section):
         description="judged: the llm judge also says, in a call that it makes anyway, whether the "
         "response addresses user_input; another version of the judge",
     )
-    claims_per_call: int = Field(8, ge=1, le=12, description="claims in one verify call")
+    claims_per_call: int = Field(
+        8,
+        ge=1,
+        le=12,
+        description="claims in one verify call; fewer where examples: auto finds that needed",
+    )
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(
         16_000, ge=2_000, description="largest prompt of a verify call, in tokens, by estimate"
@@ -239,9 +244,9 @@ class JudgeSettings(Section):
     )
     examples: Literal["fixed", "shaped", "auto"] = Field(
         "auto",
-        description="fixed: the worked example of the instructions; shaped: one with as many "
-        "claims and passages as the request, for small models; auto: fixed, and shaped once many "
-        "replies are refused or canaries are wrong (another version of the judge)",
+        description="fixed: the worked example of the instructions; shaped: one of the request's "
+        "own shape, for small models; auto: fixed, then shaped, then one claim a call too, as the "
+        "model needs it (each another version of the judge)",
     )
     max_tokens: int | None = Field(
         None,

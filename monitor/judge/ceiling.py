@@ -29,6 +29,11 @@ class Ceiling:
     calls: int | None = None
     tokens: int | None = None
 
+    def half(self) -> Ceiling:
+        """Half of it, where there is one."""
+        calls, tokens = self.calls, self.tokens
+        return Ceiling(calls and calls // 2, tokens and tokens // 2)
+
     def allows(self, demand: Demand) -> bool:
         """Whether so much may be asked."""
         return not any(self._exceeded(demand))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.judge.allowance import Allowance
+from monitor.judge.manner import Manner
 from monitor.records import Interaction, JudgeIdentity, Judgement, Usage
 
 
@@ -18,8 +19,8 @@ class CostMeter:
     all its verdicts and lacks only its evidence: whoever has no more time for that has it here.
     ``unasked``: a call about evidence has failed, so that some of it is unverified for no fault of
     the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
-    ``refused`` counts replies that broke the wire format, by kind of ``Complaint``. ``shaped``:
-    the judge shows examples of a request's very shape, or began to in the middle of it.
+    ``refused`` counts replies that broke the wire format, by kind of ``Complaint``. ``manner`` is
+    the last one in which the judge was asked: it may go on to another in the middle of it.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -28,7 +29,7 @@ class CostMeter:
     unasked: bool = False
     allowance: Allowance = field(default_factory=Allowance)
     refused: Counter[str] = field(default_factory=Counter)
-    shaped: bool = False
+    manner: Manner = Manner.FIXED
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

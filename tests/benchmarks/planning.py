@@ -41,7 +41,7 @@ def planned(pipeline: PipelineName, passages: int) -> float:
     plan = PLANS[pipeline](material, Caps())
     for block in plan.blocks:
         material.request(block, plan.joined)
-    together(material, Caps(), plan.blocks, {"c1": ClaimVerdict({}, together=False)})
+    together(material, plan, {"c1": ClaimVerdict({}, together=False)})
     return time.process_time() - began
 
 

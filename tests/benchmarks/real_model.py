@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
-from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
+from monitor.judge.manner import Examples, Manner, MannerChoice
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.protocol import CostMeter
 from monitor.stats.guessing import Guessing, after
@@ -140,8 +140,8 @@ def _settings(model: str, url: str, how: dict[str, Any]) -> LlmSettings:
 
 async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     """Judge all, one after the other."""
-    heard, found = _CountedExamples(settings.examples), Found()
-    judge = LlmJudge(settings, examples=heard)
+    heard, found = _CountedReplies(settings.examples), Found()
+    judge = LlmJudge(settings, manner=heard)
     await judge.prepare()
     for about in labelled:
         spent = CostMeter()
@@ -161,16 +161,16 @@ async def run(settings: LlmSettings, labelled: Sequence[Labelled]) -> Found:
     return found
 
 
-class _CountedExamples(ExampleChoice):
+class _CountedReplies(MannerChoice):
     """Counts first replies by whether they were refused."""
 
     def __init__(self, wanted: Examples) -> None:
         super().__init__(wanted)
         self.replies = Counter[bool]()
 
-    def observe(self, task: str, *, refused: bool) -> None:
+    def observe(self, task: str, asked: Manner, *, refused: bool, several: bool = False) -> None:
         self.replies[refused] += 1
-        super().observe(task, refused=refused)
+        super().observe(task, asked, refused=refused, several=several)
 
 
 def guessing(found: Found) -> str:

@@ -16,7 +16,7 @@ from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
 from monitor.judge.limits.provider_gate import ProviderGate
 from monitor.judge.llm.fallback import FallbackJudge
-from monitor.judge.pipeline.example_choice import ExampleChoice
+from monitor.judge.manner import MannerChoice
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.runtime.health import Health
@@ -105,14 +105,14 @@ class CanaryBench:
         marks: bool = True,
         budget: Budget | None = None,
         seed: int = 0,
-        examples: ExampleChoice | None = None,
+        examples: MannerChoice | None = None,
         fallback: Stub | None = None,
     ) -> None:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.told = list[str | None]()
-        choice = examples or ExampleChoice("fixed")
+        choice = examples or MannerChoice("fixed")
         asked = [Asked(self.second, "m", lambda: self.second.identity.label, choice.ask_for_shaped)]
         self.gates: list[ProviderGate] = [ProviderGate("m")]
         judge: Judge = self.judge

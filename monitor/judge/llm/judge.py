@@ -37,10 +37,10 @@ from monitor.judge.llm.library import (
     require_llm,
 )
 from monitor.judge.llm.retries import Retries
+from monitor.judge.manner import Manner, MannerChoice
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.evidence import Quoter
-from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
@@ -73,6 +73,10 @@ __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
+_SAID_OF: Final = {
+    Manner.SHAPED: "judge_examples_shaped",
+    Manner.ONE_CLAIM: "judge_claims_one_by_one",
+}
 
 
 class LlmJudge:
@@ -82,7 +86,7 @@ class LlmJudge:
     verifies them.
 
     ``order`` is that in which passages are shown, if it is not the usual one of the settings.
-    ``examples`` are shared by judges of one model: what one learns of it holds for the others.
+    The ``manner`` is shared by judges of one model: what one learns of it holds for the others.
     Judges with the same ``provider_gates`` share what their models bear. Raises
     ``ConfigurationError`` where the extra ``llm`` is not installed.
     """
@@ -99,7 +103,7 @@ class LlmJudge:
         order: PassageOrder | None = None,
         provider_gates: ProviderGates | None = None,
         verifier: NamedPairJudge | None = None,
-        examples: ExampleChoice | None = None,
+        manner: MannerChoice | None = None,
     ) -> None:
         require_llm()
         self._settings = settings
@@ -118,8 +122,8 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.examples = examples or ExampleChoice(settings.examples, self._report_examples)
-        asker = Asker(self._complete, self._prompts, observe, self.examples)
+        self.manner = manner or MannerChoice(settings.examples, self._report_manner)
+        asker = Asker(self._complete, self._prompts, observe, self.manner)
         extract: Extract = Extractor(asker)
         if cache is not None:
             extract = CachedExtractor(extract, cache, self._extraction_version)
@@ -148,7 +152,7 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(CostMeter(shaped=self.examples.shaped))
+        return self._identified(CostMeter(manner=self.manner.now))
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
@@ -164,18 +168,18 @@ class LlmJudge:
         else:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
-        return identify(self._settings, self._prompts.hash, models, shaped=spent.shaped)
+        return identify(self._settings, self._prompts.hash, models, spent.manner)
 
     def ask_for_shaped(self) -> bool:
         """Show examples of the very shape of each request from now on; whether that is new.
 
         A pair has one shape, and no example.
         """
-        return self._settings.pipeline != "pairs" and self.examples.ask_for_shaped()
+        return self._settings.pipeline != "pairs" and self.manner.ask_for_shaped()
 
-    def _report_examples(self) -> None:
+    def _report_manner(self, manner: Manner) -> None:
         """From here on it is another version of the judge."""
-        logger().warning("judge_examples_shaped", model=self._settings.model)
+        logger().warning(_SAID_OF[manner], model=self._settings.model)
 
     def _extraction_version(self) -> tuple[str, ...]:
         model = self._clients[-1].model_id

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
+from monitor.judge.manner import Manner, MannerChoice
 from monitor.judge.pipeline.complaints import Complaint
-from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.examples import largest_examples, turns_for
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.parsing import encoded, sendable
@@ -75,7 +76,7 @@ class Answer(NamedTuple, Generic[T]):
 class Asker:
     """Sends requests through the port ``Complete``, with the instructions of their shape.
 
-    ``examples`` says whether turns of the very shape of a request go before it, in the place of the
+    ``manner`` says whether turns of the very shape of a request go before it, in the place of the
     example in the instructions.
     """
 
@@ -84,15 +85,15 @@ class Asker:
         complete: Complete,
         prompts: Prompts,
         observe: CallObserver | None = None,
-        examples: ExampleChoice | None = None,
+        manner: MannerChoice | None = None,
     ) -> None:
         self._complete, self._prompts = complete, prompts
-        self.examples = examples or ExampleChoice()
+        self.manner = manner or MannerChoice()
         self.observe = observe or Silent()
 
     def instructions(self, task: Task) -> str:
         """The longest that go before a request of a task, for estimates."""
-        if self.examples.shaped and (shown := largest_examples(task)):
+        if self.manner.shaped and (shown := largest_examples(task)):
             return self._prompts.longest_rules(task) + shown
         return self._prompts.longest(task)
 
@@ -132,16 +133,22 @@ class Asker:
         """
         first: ReplyRejected | None = None
         # Both times the same, whatever is learned of the model in between: one conversation.
-        examples = turns_for(request) if self.examples.shaped else ()
+        examples = turns_for(request) if self.manner.shaped else ()
+        observe = partial(self.manner.observe, request.task, self.manner.now, several=separable)
         while True:
             reply_text = _ReplyText()
             try:
                 async with spent.allowance.place():
-                    return await self._once(
+                    answer = await self._once(
                         request, examples, objection, spent, first, reply_text, planned=planned
                     )
+                if first is None:
+                    observe(refused=False)
+                return answer
             except ReplyRejected as rejected:
-                self._count(request.task, rejected, spent, first)
+                self._count(request.task, rejected, spent)
+                if first is None and rejected.kind is not None:
+                    observe(refused=True)
                 if divisible and rejected.reason in HEALED_BY_HALVING:
                     raise
                 if separable and first is not None and rejected.kind != Complaint.EMPTY:
@@ -155,15 +162,11 @@ class Asker:
                     raise
                 raise failure(request, first) from first
 
-    def _count(
-        self, task: Task, rejected: ReplyRejected, spent: CostMeter, first: ReplyRejected | None
-    ) -> None:
+    def _count(self, task: Task, rejected: ReplyRejected, spent: CostMeter) -> None:
         """A reply was refused; where the model refuses the request there is none."""
         if rejected.kind is not None:
             spent.refused[rejected.kind] += 1
             self.observe.refused(task, rejected.kind, rejected.complaint)
-            if first is None:
-                self.examples.observe(task, refused=True)
 
     async def _once(
         self,
@@ -184,7 +187,8 @@ class Asker:
             raise TooLarge(f"{request.task}: no interaction is asked about more often")
         if first is not None:
             self.observe.retried(first.reason)
-        spent.shaped = spent.shaped or bool(examples)
+        if examples:
+            spent.manner = max(spent.manner, Manner.SHAPED)
         terms = Terms(turns, request.tokens, request.properties)
         try:
             with spent.allowance.asking():
@@ -199,10 +203,7 @@ class Asker:
         if reply.finish_reason == "length":
             cut = "the reply was cut at the output limit"
             raise ReplyRejected(cut, kind=Complaint.CUT, reason=OUTPUT_LIMIT)
-        content = request.read(reply.text)
-        if first is None:
-            self.examples.observe(request.task, refused=False)
-        return Answer(content, reply.text)
+        return Answer(request.read(reply.text), reply.text)
 
 
 @dataclass(slots=True)

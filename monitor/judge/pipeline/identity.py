@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from monitor.judge.ceiling import Ceiling
-from monitor.judge.pipeline.example_choice import Examples
+from monitor.judge.manner import Examples, Manner
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.pairing import THRESHOLD
 from monitor.judge.pipeline.plans import PipelineName
@@ -17,6 +17,8 @@ from monitor.records import JudgeIdentity
 Structured = Literal["auto", "json_object", "json_schema", "prompt"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 
+#: What each manner after the first adds to the version.
+_ASKED = ("examples shaped alone", "one claim a call")
 _SELDOM_CHANGED = (
     *("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"),
     *("relevant_to_question", "answer_relevance"),
@@ -128,19 +130,19 @@ class LlmSettings:
 
 
 def identify(
-    settings: LlmSettings, prompts: str, models: tuple[str, ...], *, shaped: bool = False
+    settings: LlmSettings,
+    prompts: str,
+    models: tuple[str, ...],
+    manner: Manner = Manner.FIXED,
 ) -> JudgeIdentity:
     """The identity of a judge; ``prompts`` is the hash of its instructions.
-
-    ``shaped``: with an example of the very shape of each request, and no other.
 
     ``models`` are the ids as the providers last gave them: that of verification and, if it is
     another one, that of extraction. Whatever may change a verdict is in the version.
     """
     model = "+".join(models)
     parts = (model, prompts, settings.pipeline, *_caps(settings), f"redaction {settings.redaction}")
-    shown = ("examples shaped alone",) if shaped else ()
-    digest = blake2b("\0".join((*parts, *_unusual(settings), *shown)).encode())
+    digest = blake2b("\0".join((*parts, *_unusual(settings), *_ASKED[:manner])).encode())
     return JudgeIdentity(
         name=settings.name,
         version=digest.hexdigest()[:6],

@@ -84,8 +84,8 @@ class PairVerifier:
         self.task: Task | None = PairRequest.task if asks else None
         self.caps = Caps(claims=1, passages=caps.passages, prompt_tokens=caps.prompt_tokens)
 
-    def plan(self, material: Material) -> VerifyPlan:
-        """What is to be asked about this material."""
+    def plan(self, material: Material, claims: int | None = None) -> VerifyPlan:
+        """What is to be asked about this material, with one claim a call whatever is wanted."""
         return pairs(material, self.caps)
 
     async def against_each(
@@ -115,7 +115,7 @@ class PairVerifier:
         spent: CostMeter,
     ) -> Mapping[str, ClaimVerdict]:
         """The answers, with those on all passages as one text where none of them supports alone."""
-        blocks = together(material, self.caps, plan.blocks, found)
+        blocks = together(material, plan, found)
         whole = dict(found)
         for block, probability in await self._weighed(material, blocks, spent):
             alone = found[block.claims[0]]
@@ -154,6 +154,7 @@ def pairs(material: Material, caps: Caps) -> VerifyPlan:
             if name == kept
             for claim in material.claims
         ),
+        caps=caps,
         documents_as={name: kept for name, kept in equal.items() if kept != name},
     )
 

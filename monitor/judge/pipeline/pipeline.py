@@ -6,10 +6,12 @@ It talks to a model through the port ``Complete`` and knows nothing of HTTP, ret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.ceiling import Ceiling, Demand
+from monitor.judge.manner import Manner
 from monitor.judge.pipeline import parsing
 from monitor.judge.pipeline.asking import Asker, at_once, both
 from monitor.judge.pipeline.evidence import Quoter
@@ -28,6 +30,8 @@ from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Label
 
 #: Characters of a response that nobody is asked about: a few milliseconds of the event loop.
 MOST_UNASKED: Final = 10_000
+#: Claims a call where one alone would be too many calls.
+_FEW: Final = (1, 2, 4, 8)
 #: Of claims that there is nothing to verify against.
 _UNASKED: Final = ClaimVerdict({}, together=False)
 
@@ -88,7 +92,7 @@ class Pipeline:
         """
         spent = cost_meter or CostMeter()
         # Also where nothing is verified: what a judge says of no claims is of its version, too.
-        spent.shaped = spent.shaped or self._asker.examples.shaped
+        spent.manner = max(spent.manner, self._asker.manner.now)
         spent.allowance.bind(self._ceiling, self._at_once)
         try:
             with self._extract.for_one() as source:
@@ -121,7 +125,7 @@ class Pipeline:
         extraction = self._extraction(interaction, texts)
         spent.allowance.plan(extraction + self._sizes.least(interaction))
         extracted = await _extracted(interaction, source, spent) if given is None else given
-        material, plan = self._planned(interaction, extracted)
+        material, plan = self._planned(interaction, extracted, spent.manner)
         relevance = self._relevance_requests(interaction, extracted)
         size = self._sizes.whole(material, plan, relevance)
         # Whether a cache has had the claims is no reason to judge it, or not to.
@@ -137,7 +141,7 @@ class Pipeline:
             again = self._extraction(interaction, astray)
             spent.allowance.plan(again + self._sizes.least(interaction))
             extracted = await _extracted(interaction, source, spent, astray, extracted)
-            material, plan = self._planned(interaction, extracted)
+            material, plan = self._planned(interaction, extracted, spent.manner)
             spent.allowance.plan(self._sizes.whole(material, plan))
             answers = await self._verifier.against_each(material, plan, spent)
         await self._settle(interaction, source if given is None else None, material, answers)
@@ -151,21 +155,36 @@ class Pipeline:
         extraction = self._extraction(interaction, _texts(interaction))
         self._ceiling.refuse(extraction + self._sizes.least(interaction))
         relevance = self._relevance_requests(interaction, claims)
-        material, plan = self._planned(interaction, claims)
+        material, plan = self._planned(interaction, claims, self._asker.manner.now)
         self._ceiling.refuse(extraction + self._sizes.whole(material, plan, relevance))
 
     def _extraction(self, interaction: Interaction, names: Iterable[str]) -> Demand:
         texts = _texts(interaction)
         return self._sizes.extraction(interaction, [texts[name] for name in names])
 
-    def _planned(self, interaction: Interaction, claims: Claims) -> tuple[Material, VerifyPlan]:
+    def _planned(
+        self, interaction: Interaction, claims: Claims, manner: Manner
+    ) -> tuple[Material, VerifyPlan]:
         number = len(claims.response) + len(claims.reference)
         refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
-        plan = self._verifier.plan(material)
+        plan = self._plan(material, manner)
         if self._asks_answer and claims.response and parsing.has_words(interaction.user_input):
             plan = asking_answer(plan)
         return material, plan
+
+    def _plan(self, material: Material, manner: Manner) -> VerifyPlan:
+        """As usual; or one claim a call, or as few as half of the ceiling allows.
+
+        The other half is for replies that are refused.
+        """
+        if manner >= Manner.ONE_CLAIM:
+            half = self._ceiling.half()
+            for claims in takewhile(self._verifier.caps.claims.__gt__, _FEW):
+                plan = self._verifier.plan(material, claims)
+                if half.allows(self._sizes.whole(material, plan)):
+                    return plan
+        return self._verifier.plan(material)
 
     def _relevance_requests(
         self, interaction: Interaction, claims: Claims

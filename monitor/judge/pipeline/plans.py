@@ -41,13 +41,14 @@ PipelineName = Literal["joint", "single", "ragas", "pairs"]
 
 @dataclass(frozen=True, slots=True)
 class VerifyPlan:
-    """The blocks to ask, all at once.
+    """The blocks to ask, all at once; ``caps`` hold for what is asked afterwards, too.
 
     ``joined`` is the text of the document that holds all passages. ``documents_as`` and
     ``claims_as`` name what is not asked because something equal is: the answer is the same.
     """
 
     blocks: tuple[VerifyBlock, ...]
+    caps: Caps
     joined: str = ""
     documents_as: Mapping[str, str] = field(default_factory=dict)
     claims_as: Mapping[str, str] = field(default_factory=dict)
@@ -75,15 +76,15 @@ def joint(material: Material, caps: Caps) -> VerifyPlan:
     batches = _batches(material, tuple(material.claims), caps)
     largest = max((_tokens(material, batch) for batch in batches), default=0)
     groups = _groups(material, caps, material.room(caps) - largest)
-    return VerifyPlan(tuple(VerifyBlock(batch, group) for group in groups for batch in batches))
+    blocks = tuple(VerifyBlock(batch, group) for group in groups for batch in batches)
+    return VerifyPlan(blocks, caps)
 
 
 def single(material: Material, caps: Caps) -> VerifyPlan:
     """One document a call."""
     batches = _batches(material, tuple(material.claims), caps)
-    return VerifyPlan(
-        tuple(VerifyBlock(batch, (name,)) for name in material.texts for batch in batches)
-    )
+    blocks = (VerifyBlock(batch, (name,)) for name in material.texts for batch in batches)
+    return VerifyPlan(tuple(blocks), caps)
 
 
 def ragas(material: Material, caps: Caps) -> VerifyPlan:
@@ -126,6 +127,7 @@ def ragas(material: Material, caps: Caps) -> VerifyPlan:
             for name in names
             if equal[name] == name
         ),
+        caps=caps,
         joined=joined,
         documents_as={name: kept for name, kept in equal.items() if kept != name},
         claims_as=dict(zip(r, c, strict=True)) if same else {},
@@ -167,7 +169,7 @@ def fewest(planner: Planner, caps: Caps, passages: Sequence[str]) -> int:
     return len(passages) if planner is single else len(set(passages))
 
 
-def demand(material: Material, caps: Caps, plan: VerifyPlan) -> Demand:
+def demand(material: Material, plan: VerifyPlan) -> Demand:
     """What the plan asks, and ``together`` afterwards at most."""
     costs = {name: material.document_tokens(name) for name in material.texts}
     costs[material.joined] = estimated_tokens(plan.joined)
@@ -179,19 +181,16 @@ def demand(material: Material, caps: Caps, plan: VerifyPlan) -> Demand:
         + material.answer_tokens * block.answer
         for block in plan.blocks
     )
-    later = _batches(material, _not_shown_all(material, plan.blocks), caps)
+    later = _batches(material, _not_shown_all(material, plan.blocks), plan.caps)
     # A call about the context is full at most.
-    full = min(material.room(caps), sum(map(costs.__getitem__, material.passages)))
+    full = min(material.room(plan.caps), sum(map(costs.__getitem__, material.passages)))
     tokens += len(later) * (material.fixed_tokens + full)
     tokens += sum(claims[claim] for batch in later for claim in batch)
     return Demand(len(plan.blocks) + len(later), tokens)
 
 
 def together(
-    material: Material,
-    caps: Caps,
-    asked: Sequence[VerifyBlock],
-    answers: Mapping[str, ClaimVerdict],
+    material: Material, plan: VerifyPlan, answers: Mapping[str, ClaimVerdict]
 ) -> tuple[VerifyBlock, ...]:
     """What is still to be asked about the context as a whole, once the plan has been answered.
 
@@ -199,6 +198,7 @@ def together(
     call: now they are, or as many of the best as the prompt's budget holds. ``caps.passages`` does
     not hold here. Whatever has been supported stays so: more passages never take support away.
     """
+    asked, caps = plan.blocks, plan.caps
     if any(material.joined in block.documents for block in asked) or len(material.passages) < 2:
         return ()
     left = tuple(c for c in material.of_text(RESPONSE) if not by_context(answers[c]))

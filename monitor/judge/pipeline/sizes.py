@@ -67,7 +67,7 @@ class Sizes:
         self, material: Material, plan: VerifyPlan, relevance: Iterable[RelevanceRequest] = ()
     ) -> Demand:
         """Of a plan and all that follows from it in any case, and of what is asked beside it."""
-        found = NOTHING if self.verifies is None else plans.demand(material, self.caps, plan)
+        found = NOTHING if self.verifies is None else plans.demand(material, plan)
         system = estimated_tokens(self.instructions(RelevanceRequest.task))
         for request in relevance:
             found += Demand(1, system + estimated_tokens(request.message()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from monitor.errors import ReplyRejected, TooLarge
 from monitor.judge.pipeline.asking import Asker, at_once, failure, parts
@@ -19,11 +20,12 @@ class Verifier:
     """Verdicts on given claims."""
 
     def __init__(self, asker: Asker, planner: Planner, caps: Caps) -> None:
-        self._asker, self._planner, self._caps = asker, planner, caps
+        self._asker, self._planner, self.caps = asker, planner, caps
 
-    def plan(self, material: Material) -> VerifyPlan:
-        """What is to be asked about this material."""
-        return self._planner(material, self._caps)
+    def plan(self, material: Material, claims: int | None = None) -> VerifyPlan:
+        """What is to be asked about this material, with so many claims a call if not as usual."""
+        caps = self.caps if claims is None else replace(self.caps, claims=claims)
+        return self._planner(material, caps)
 
     async def against_each(
         self, material: Material, plan: VerifyPlan, spent: CostMeter
@@ -41,7 +43,7 @@ class Verifier:
         self, material: Material, plan: VerifyPlan, found: ClaimVerdicts, spent: CostMeter
     ) -> ClaimVerdicts:
         """The answers, with those on the context as a whole, where the plan has not asked that."""
-        blocks = together(material, self._caps, plan.blocks, found)
+        blocks = together(material, plan, found)
         more = await self._all(material, blocks, spent)
         return merged([found, {claim: _as_together(more[claim]) for claim in more}])
 

@@ -321,11 +321,11 @@ def test_planning_looks_at_each_text_a_bounded_number_of_times(pipeline: Pipelin
         Looked.looked = Looked.copied = 0
         caps = Caps(prompt_tokens=10**9)
         plan = PLANNERS[pipeline](whole, caps)
-        demand(whole, caps, plan)
+        demand(whole, plan)
         for block in plan.blocks:
             whole.request(block, plan.joined)
         answers = dict.fromkeys(whole.claims, ClaimVerdict({}, together=False))
-        together(whole, caps, plan.blocks, answers)
+        together(whole, plan, answers)
         return Looked.looked, Looked.copied
 
     (few, copies), (many, more) = work(500), work(1_000)

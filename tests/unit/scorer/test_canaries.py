@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
 from monitor.judge.limits.budget import Budget
+from monitor.judge.manner import Examples, Manner, MannerChoice
 from monitor.judge.observers import CountedAside
-from monitor.judge.pipeline.example_choice import ExampleChoice, Examples
 from monitor.judge.pipeline.recheck_choice import Equal
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.provider.faults import CallFailed, Fault
@@ -41,7 +41,7 @@ async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(
 
     Also where it is shown examples of the shape first, which do not help these.
     """
-    bench = CanaryBench(STUBS[name], examples=ExampleChoice(examples))
+    bench = CanaryBench(STUBS[name], examples=MannerChoice(examples))
     await bench.score(50)
     assert bench.sample("judge_not_judging", model="m") == 1
     (why,) = bench.told
@@ -58,7 +58,7 @@ async def test_a_judge_that_does_not_judge_is_found_within_50_judgements(
 @pytest.mark.parametrize("seed", range(10))
 async def test_examples_that_do_not_help_cost_no_time(seed: int) -> None:
     """One that takes turns needs most canaries, and has two searches: both within 50 judgements."""
-    examples = ExampleChoice("auto")
+    examples = MannerChoice("auto")
     bench = CanaryBench(Stub(HABITS["alternates by verdict"]), seed=seed, examples=examples)
     await bench.score(50)
     assert examples.shaped
@@ -84,7 +84,7 @@ async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
     """Within 50 that have ended, where a canary takes as long as the two calls of a judgement."""
     model, of_canaries, ended = Slow(HABITS[habit]), Slow(HABITS[habit]), 0
     of_canaries.turns = 2 * model.turns
-    choice = ExampleChoice(examples)
+    choice = MannerChoice(examples)
     bench = CanaryBench(model, of_canaries=of_canaries, examples=choice)
 
     async def worker() -> None:
@@ -101,15 +101,15 @@ async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
 async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
     """One that judges with them is never called a guesser, and what came before is forgotten."""
     bench: CanaryBench
-    asked_for = list[str]()
+    asked_for = list[Manner]()
 
-    def shown() -> None:
-        asked_for.append("shaped")
+    def shown(manner: Manner) -> None:
+        asked_for.append(manner)
         bench.answers(Erring(0.0, seed=1))
 
-    bench = CanaryBench(Stub(HABITS["always n"]), examples=ExampleChoice("auto", shown))
+    bench = CanaryBench(Stub(HABITS["always n"]), examples=MannerChoice("auto", shown))
     await bench.score(500)
-    assert asked_for == ["shaped"]
+    assert asked_for == [Manner.SHAPED]
     assert bench.told == []
     assert bench.sample("judge_not_judging", model="m") == 0
     assert 4 <= bench.canaries("wrong") <= 6
@@ -117,7 +117,7 @@ async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
 
 async def test_no_judge_that_errs_in_5_of_100_asks_for_examples() -> None:
     """They would cost tokens, and make another version of it."""
-    choice = ExampleChoice("auto")
+    choice = MannerChoice("auto")
     bench = CanaryBench(Erring(0.05, seed=1), seed=1, every=1, examples=choice)
     await bench.score(200)
     assert bench.canaries("wrong") > 0

@@ -9,7 +9,6 @@ from hashlib import blake2b
 
 import pytest
 
-from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.examples import (
     largest_examples,
     quote_example,
@@ -128,28 +127,3 @@ def test_a_new_example_is_a_new_bank() -> None:
     """Examples are as they were published: another builder needs another version of the file."""
     turns = [verify_example(*shape) for shape in shapes(range(13), range(1, 13))]
     assert blake2b(repr(turns).encode(), digest_size=8).hexdigest() == "b27250f193f2c70c"
-
-
-def test_auto_shows_the_shape_once_replies_are_refused() -> None:
-    """Five of the latest twenty first replies; for good, and said once."""
-    told: list[str] = []
-    choice = ExampleChoice("auto", lambda: told.append("told"))
-    for refused in [True, True, *[False] * 18, True, True, True, True]:
-        choice.observe("verify_claims", refused=refused)
-        choice.observe("extract_claims", refused=True)
-    assert not choice.shaped
-    choice.observe("verify_claims", refused=True)
-    assert choice.shaped
-    for _ in range(40):
-        choice.observe("verify_claims", refused=False)
-    choice.ask_for_shaped()
-    assert (choice.shaped, told) == (True, ["told"])
-
-
-def test_what_is_set_stays() -> None:
-    """``fixed`` whatever is refused, ``shaped`` from the start."""
-    fixed, shaped = ExampleChoice("fixed"), ExampleChoice("shaped")
-    for _ in range(40):
-        fixed.observe("verify_claims", refused=True)
-    fixed.ask_for_shaped()
-    assert (fixed.shaped, shaped.shaped) == (False, True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.judge.llm.abilities import Abilities, ReplyForm, response_format
+from monitor.judge.manner import Manner
 from monitor.judge.pipeline.identity import Effort, LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest
 from monitor.judge.pipeline.prompts import load_prompts
@@ -44,7 +45,7 @@ def test_the_version_is_a_fingerprint_of_what_judges() -> None:
     ]
     versions = [version(replace(SHIPPED, **change)) for change in changes]
     versions += [version(prompts="q"), version(models="n"), version(models="m+n")]
-    versions += [identify(SHIPPED, "p", ("m",), shaped=True).version]
+    versions += [identify(SHIPPED, "p", ("m",), manner).version for manner in Manner if manner]
     assert len(set(versions)) == len(versions)
     assert all(len(found) == 6 for found in versions)
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.ceiling import Ceiling
+from monitor.judge.manner import Manner, MannerChoice
 from monitor.judge.pipeline.asking import Asker
-from monitor.judge.pipeline.example_choice import ExampleChoice
 from monitor.judge.pipeline.extraction import Extraction, Extractor
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.parsing import VerifyRequest, nonce, passage_order
@@ -432,7 +433,7 @@ async def test_shaped_examples_stand_in_the_place_of_the_fixed_one() -> None:
     rules = []
     for item in (FULL, interaction(passages=("A1",))):
         model = Model(TWO_TEXTS)
-        asker = Asker(model, load_prompts(), examples=ExampleChoice("shaped"))
+        asker = Asker(model, load_prompts(), manner=MannerChoice("shaped"))
         await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(item, CostMeter())
         *extracts, verify = model.systems
         assert all(system.count("\nExample\n") == 1 for system in extracts)
@@ -445,24 +446,24 @@ async def test_shaped_examples_stand_in_the_place_of_the_fixed_one() -> None:
 async def test_what_is_not_verified_is_of_the_same_version() -> None:
     """An answer without a claim, or without a passage: else ``answered`` would lack its noes."""
     for wanted in ("fixed", "shaped"):
-        asker = Asker(Model({}), load_prompts(), examples=ExampleChoice(wanted))
-        seen: list[bool] = []
+        asker = Asker(Model({}), load_prompts(), manner=MannerChoice(wanted))
+        seen: list[Manner] = []
 
-        def identified(spent: CostMeter, seen: list[bool] = seen) -> JudgeIdentity:
-            seen.append(spent.shaped)
+        def identified(spent: CostMeter, seen: list[Manner] = seen) -> JudgeIdentity:
+            seen.append(spent.manner)
             return IDENTITY
 
         pipeline = Pipeline(asker, Extractor(asker), identified)
         for item in (interaction(passages=()), interaction(passages=("A1",), response="?!")):
             await pipeline.judge(item, CostMeter())
-        assert seen == [wanted == "shaped"] * 2
+        assert seen == [Manner[wanted.upper()]] * 2
 
 
 def test_estimates_count_the_example_that_is_shown() -> None:
     """One of the two, never both; a text that is split has its own."""
     for task in ("extract_claims", "verify_claims"):
         fixed, shaped = (
-            Asker(Model({}), load_prompts(), examples=ExampleChoice(wanted)).instructions(task)
+            Asker(Model({}), load_prompts(), manner=MannerChoice(wanted)).instructions(task)
             for wanted in ("fixed", "shaped")
         )
         assert fixed.count("Example\n{") == 1
@@ -475,16 +476,16 @@ async def test_shaped_examples_go_before_what_is_asked() -> None:
 
     async def turns(
         question: str, *answers: Answer | None, shaped: bool = True
-    ) -> tuple[list[tuple[Turn, ...]], bool]:
+    ) -> tuple[list[tuple[Turn, ...]], Manner]:
         model, spent = Model(TWO_TEXTS, answers=answers), CostMeter()
-        choice = ExampleChoice("shaped" if shaped else "auto")
-        asker = Asker(model, load_prompts(), examples=choice)
+        choice = MannerChoice("shaped" if shaped else "auto")
+        asker = Asker(model, load_prompts(), manner=choice)
         item = FULL.model_copy(update={"user_input": question})
         await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(item, spent)
-        return [terms.turns for terms in model.terms], spent.shaped
+        return [terms.turns for terms in model.terms], spent.manner
 
-    (*extracts, verify), shaped = await turns("Why?")
-    assert (extracts, shaped) == ([(), ()], True)
+    (*extracts, verify), manner = await turns("Why?")
+    assert (extracts, manner) == ([(), ()], Manner.SHAPED)
     (example,) = verify
     order = [str(j) for j in passage_order("chat/7", 3)]
     assert list(json.loads(example.user)["documents"]) == [*order, "A", "R"]
@@ -492,7 +493,44 @@ async def test_shaped_examples_go_before_what_is_asked() -> None:
     assert (await turns("Who?"))[0] == [(), (), verify]
     (*_, again), _ = await turns("Why?", None, None, lambda _: "{}")
     assert again[:-1] == verify
-    assert await turns("Why?", shaped=False) == ([(), (), ()], False)
+    assert await turns("Why?", shaped=False) == ([(), (), ()], Manner.FIXED)
+
+
+def of_several(body: dict[str, Any]) -> str | None:
+    """What a model says that keeps no two lines apart: of one claim the truth."""
+    return "{}" if len(body.get("claims", ())) > 1 else None
+
+
+async def test_claims_are_asked_one_by_one_once_several_are_refused_in_every_shape() -> None:
+    """First the example changes, then the number of claims; whatever has begun ends as it began."""
+    choice = MannerChoice("auto")
+    manners, firsts = list[Manner](), list[list[int]]()
+    for turn in range(7):
+        model, spent = Model(TWO_TEXTS, answers=(of_several,) * 40), CostMeter()
+        asker = Asker(model, load_prompts(), manner=choice)
+        found = await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(FULL, spent)
+        assert found.verdicts == (await judged(Model(TWO_TEXTS), FULL)).verdicts, turn
+        manners.append(spent.manner)
+        firsts.append([len(b["claims"]) for b in model.asked if "claims" in b])
+    assert manners == sorted(manners)
+    assert {*manners} == {*Manner}
+    assert firsts[0][0] == 4
+    assert firsts[-1] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("calls", "sizes"), [(64, {1}), (16, {2}), (6, {4})])
+async def test_one_claim_a_call_keeps_within_half_of_what_one_interaction_may_cost(
+    calls: int, sizes: set[int]
+) -> None:
+    """Else long answers would be refused for the help that their judge needs: as few as fit."""
+    names = [f"A{i}" for i in range(1, 13)]
+    text = " ".join(f"{name}." for name in names)
+    model, choice = Model({text: names}), MannerChoice("auto")
+    choice.now = Manner.ONE_CLAIM
+    asker, ceiling = Asker(model, load_prompts(), manner=choice), Ceiling(calls)
+    pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=ceiling)
+    await pipeline.judge(interaction(text, passages=("P A1.",)), CostMeter())
+    assert {len(body["claims"]) for body in model.asked if "claims" in body} == sizes
 
 
 def cut(_: dict[str, Any]) -> Reply:
