@@ -116,18 +116,41 @@ def _stopped(plan: AlertPlan) -> Alert:
     )
 
 
+def _guesses(plan: AlertPlan, gauge: str, unknown: str, *of: str) -> str:
+    """What a gauge of guessing says; and while nobody knows, what it said when somebody did.
+
+    Nobody knows from a restart on until canaries have said it anew (that holds for a day at most),
+    and while no scorer runs (for an hour). A model that is configured no more is not told of.
+    ``of``: the gauge's labels.
+    """
+    now, others = plan.one_of_replicas(gauge), (*plan.alerts.replicas, *({"kind"} - {*of}))
+    known = f"{now} unless min without ({', '.join(others)}) ({unknown}) == 1"
+    return (
+        f"(\n  {now} == 1\n"
+        f"  or (last_over_time(({known})[1d:1m]) == 1 and {now})\n"
+        f"  or (last_over_time(({known})[1h:1m]) == 1 unless ignoring ({', '.join(of)}) "
+        f"{plan.one_of_replicas(gauge, *of)})\n)"
+    )
+
+
+def _guesses_at_all(plan: AlertPlan) -> str:
+    unknown = 'rag_monitor_judge_unknown{kind="all"}'
+    return _guesses(plan, "rag_monitor_judge_not_judging", unknown, "model")
+
+
 def _doubtful(plan: AlertPlan) -> Alert:
     return plan.alert(
         "RagMonitorJudgeDoubtful",
         "page",
         JUDGE,
-        expr=f"{plan.one_of_replicas('rag_monitor_judge_not_judging')} == 1",
+        expr=_guesses_at_all(plan),
         labels={"cause": "canaries"},
         summary="The judge {{ $labels.model }} answers, but does not judge",
         description="The judge {{ $labels.model }} answers interactions with known verdicts no "
-        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}): its verdicts "
-        "on the traffic are worth nothing. It is asked about canaries only: unless another of "
-        "judge.fallback_models judges, or judge.not_judging is score, nothing is scored.",
+        "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}, or was before a "
+        "restart): its verdicts on the traffic are worth nothing. It is asked about canaries only: "
+        "unless another of judge.fallback_models judges, or judge.not_judging is score, nothing is "
+        "scored.",
     )
 
 
@@ -136,8 +159,8 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
 
     Of a model that guesses on the whole it is told already.
     """
-    kinds = plan.one_of_replicas("rag_monitor_judge_guesses_kind")
-    guesses = plan.one_of_replicas("rag_monitor_judge_not_judging")
+    gauge, unknown = "rag_monitor_judge_guesses_kind", "rag_monitor_judge_unknown"
+    kinds = _guesses(plan, gauge, unknown, "kind", "model")
     rests = "".join(
         f"{{{{ {'if' if not number else 'else if'} eq $labels.kind `{kind}` }}}}"
         + ", ".join(metrics)
@@ -147,12 +170,12 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
         "RagMonitorJudgeDoubtful",
         "ticket",
         JUDGE,
-        expr=f"{kinds} == 1\nunless ignoring (kind) {guesses} == 1",
+        expr=f"{kinds}\nunless ignoring (kind) {_guesses_at_all(plan)}",
         labels={"cause": "canaries_of_a_kind"},
         summary="The judge {{ $labels.model }} guesses about the {{ $labels.kind }}",
         description="Whether the {{ $labels.kind }} supports a claim, the judge "
         "{{ $labels.model }} answers no better than a guesser on interactions with known verdicts "
-        "(rag_monitor_judge_guesses_kind is {{ $value }}). Worth nothing: "
+        "(rag_monitor_judge_guesses_kind is {{ $value }}, or was before a restart). Worth nothing: "
         f"{rests}{{{{ end }}}}. Other metrics may be sound. Try judge.pipeline pairs, or a "
         "stronger model.",
     )

@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 
 from monitor.errors import JudgeFailed
-from monitor.judge.canaries import Canary, in_turn
+from monitor.judge.canaries import KINDS, Canary, in_turn
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
@@ -57,6 +57,28 @@ class Asked:
     ask_for_shaped: Callable[[], bool] = lambda: False
 
 
+class FirstWord:
+    """Whether canaries have said since the start that a model judges, or that it guesses.
+
+    A restart forgets what was known. Until it is known anew, alerts hold what was known before:
+    else a restart would end them. ``kind`` is that of the verdicts, or ``all``.
+    """
+
+    def __init__(self, kind: str, model: str, telemetry: CanaryTelemetry) -> None:
+        self._gauge, self._answers = telemetry.unknown.labels(kind, model), 0
+        self._gauge.set(1)
+
+    def heard(self, state: Guessing) -> None:
+        """One more canary has led to this state."""
+        self._answers += 1
+        if state.is_guessing or (self._answers >= KNOWN and not state.is_doubtful):
+            self._gauge.set(0)
+
+    def forget(self) -> None:
+        """It is another judge: what was not known is asked of that one."""
+        self._answers = 0
+
+
 class GuessedKinds:
     """The kinds of verdict that a model guesses, which may judge the others, as gauges.
 
@@ -67,17 +89,21 @@ class GuessedKinds:
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
         self._model, self._telemetry = model, telemetry
         self._states: dict[MatrixKind, Guessing] = {}
+        self._first = {kind: FirstWord(kind, model, telemetry) for kind in KINDS}
 
     def learn(self, graded: Mapping[MatrixKind, Equal]) -> None:
         """One more canary, by kind."""
         for kind, found in graded.items():
             before = self._states.get(kind, Guessing())
-            self._set(kind, before, after(before, found.equal, found.verdicts))
+            state = after(before, found.equal, found.verdicts)
+            self._set(kind, before, state)
+            self._first[kind].heard(state)
 
     def forget(self) -> None:
         """What it got wrong so far says nothing of it now."""
         for kind, before in self._states.items():
             self._set(kind, before, Guessing())
+            self._first[kind].forget()
 
     def _set(self, kind: MatrixKind, before: Guessing, state: Guessing) -> None:
         self._states[kind] = state
@@ -118,6 +144,7 @@ class CanaryWatch:
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
         self._kinds = [GuessedKinds(each.model, telemetry) for each in models]
+        self._first = [FirstWord("all", each.model, telemetry) for each in models]
         self._labels = ["" for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
@@ -258,6 +285,7 @@ class CanaryWatch:
         """One more canary says how many of a model's verdicts are right."""
         before, model = self._states[number], self._models[number].model
         self._states[number] = state = after(before, right, asked)
+        self._first[number].heard(state)
         self._known += 1
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.
@@ -273,6 +301,7 @@ class CanaryWatch:
         """What a model got wrong while it guessed, or was another judge, says nothing of it now."""
         self._tracker.forget(self._labels[number])
         self._kinds[number].forget()
+        self._first[number].forget()
 
     def _changed(self, number: int, state: Guessing) -> None:
         """A model guesses from here on, or judges again."""

@@ -156,6 +156,13 @@ class CanaryTelemetry(AsideTelemetry):
             ["kind", "model"],
             registry=registry,
         )
+        self.unknown = Gauge(
+            "rag_monitor_judge_unknown",
+            "1 from a start on until canaries have said whether a model judges or guesses: a kind "
+            "of verdicts, or all.",
+            ["kind", "model"],
+            registry=registry,
+        )
         self.yes_ratio = Gauge(
             "rag_monitor_judge_yes_ratio",
             "Share of y among the latest 1,000 verdicts on traffic, by what claims were checked "

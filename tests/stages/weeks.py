@@ -69,6 +69,7 @@ def calm() -> Story:
         for state in ("judging", "waiting", "circuit_open", "stopped"):
             story[judge_state(process, state)] = constant(float(state == "judging"))
         story[not_judging(process)] = constant(0)
+        story[judge_unknown(process)] = constant(0)
         story[verdicts_constant(process, "passage")] = constant(0)
         story[lost(process, "rag.interactions.v1")] = constant(0)
     for process in EXPORTERS:
@@ -122,6 +123,11 @@ def verdicts_constant(process: str, kind: str) -> str:
 def not_judging(process: str) -> str:
     """The series that says whether the judge guesses."""
     return of(process, "rag_monitor_judge_not_judging", 'model="openai/gpt-4o"')
+
+
+def judge_unknown(process: str) -> str:
+    """The series that says whether canaries have yet to say that."""
+    return of(process, "rag_monitor_judge_unknown", 'kind="all",model="openai/gpt-4o"')
 
 
 def all_of(story: Story, *parts: str) -> list[str]:

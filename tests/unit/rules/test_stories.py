@@ -21,6 +21,7 @@ from tests.stages.weeks import (
     ended,
     growing,
     judge_state,
+    judge_unknown,
     lost,
     not_judging,
     of,
@@ -674,9 +675,9 @@ GUESSES = Firing(
     "RagMonitorJudgeDoubtful",
     {**SCORE, "model": "openai/gpt-4o"},
     "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
-    "(rag_monitor_judge_not_judging is 1): its verdicts on the traffic are worth nothing. It is "
-    "asked about canaries only: unless another of judge.fallback_models judges, or "
-    "judge.not_judging is score, nothing is scored.",
+    "(rag_monitor_judge_not_judging is 1, or was before a restart): its verdicts on the traffic "
+    "are worth nothing. It is asked about canaries only: unless another of judge.fallback_models "
+    "judges, or judge.not_judging is score, nothing is scored.",
     {"cause": "canaries"},
 )
 
@@ -691,6 +692,29 @@ def test_the_judge_guesses(stage: Stage) -> None:
     story[not_judging("score-1")] = "0x29 1x2 0x260"
     story[not_judging("score-2")] = constant(0)
     stage.fires(story, 60)
+
+
+def test_a_restart_does_not_end_what_the_judge_does(stage: Stage) -> None:
+    """Until canaries have said it anew; however long it takes, and while nothing runs.
+
+    A judge that had mended stays mended, and of a model that was put away nothing is told.
+    """
+    story = calm()
+    for process in SCORERS:
+        # Guesses from 30 on, restarts at 60, is known to judge at 120, restarts again at 180.
+        story[not_judging(process)] = "0x29 1x29 stale _x8 0x230"
+        story[judge_unknown(process)] = "0x59 stale _x8 1x49 0x59 1x100"
+    told = GUESSES
+    stage.tells(story, (36, [told]), (66, [told]), (110, [told]), (125, []), (200, []))
+    for process in SCORERS:
+        story[not_judging(process)] = "0x29 1x29 stale _x8 1x230"
+    stage.tells(story, (66, [told]), (75, [told]), (150, [told]))
+    for process in SCORERS:
+        story[not_judging(process)] = "0x29 1x29 stale"
+        story[judge_unknown(process)] = "0x59 stale"
+        other = 'model="openai/other"'
+        story[of(process, "rag_monitor_judge_not_judging", other)] = "_x69 0x230"
+    stage.tells(story, (66, [told]), (80, []))
 
 
 def test_the_judge_says_the_same_to_everything(stage: Stage) -> None:

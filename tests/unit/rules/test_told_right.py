@@ -522,7 +522,8 @@ def test_a_judge_that_guesses_one_kind_is_a_ticket(stage: Stage, kind: str) -> N
         "RagMonitorJudgeDoubtful",
         {**SCORE, "kind": kind, "model": "m"},
         f"Whether the {kind} supports a claim, the judge m answers no better than a guesser on "
-        "interactions with known verdicts (rag_monitor_judge_guesses_kind is 1). Worth nothing: "
+        "interactions with known verdicts (rag_monitor_judge_guesses_kind is 1, or was before a "
+        "restart). Worth nothing: "
         f"{', '.join(RESTS_ON[kind])}. Other metrics may be sound. Try judge.pipeline pairs, or a "
         "stronger model.",
         {"cause": "canaries_of_a_kind"},

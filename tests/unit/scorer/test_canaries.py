@@ -234,6 +234,37 @@ async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
     assert bench.sample("judge_not_judging", model="m") == 1
 
 
+@pytest.mark.parametrize("seed", range(5))
+async def test_nobody_says_that_a_judge_judges_before_it_is_known(seed: int) -> None:
+    """After a restart an alert goes on as long: of a guesser until it is found out once more."""
+    bench = CanaryBench(Erring(0.0, seed=1), seed=seed)
+    assert unknown(bench) == {"all", *KINDS}
+    await bench.score(50)
+    assert "all" not in unknown(bench)
+    for habit in HABITS.values():
+        guesser = CanaryBench(Stub(habit), seed=seed)
+        while "all" in unknown(guesser):
+            assert guesser.sample("judge_not_judging", model="m") == 0
+            await guesser.score(1)
+        assert guesser.sample("judge_not_judging", model="m") == 1
+    of_a_kind = CanaryBench(OfOneText("R"), seed=seed)
+    while "reference" in unknown(of_a_kind):
+        assert "reference" not in guessed(of_a_kind)
+        await of_a_kind.score(1)
+    assert "reference" in guessed(of_a_kind)
+
+
+async def test_what_is_known_since_a_start_stays_known() -> None:
+    """A later doubt, a time of guessing and its end are no restart."""
+    bench = CanaryBench(Erring(0.0, seed=1))
+    await bench.score(50)
+    for judge in (Stub(HABITS["always n"]), Erring(0.0, seed=1)):
+        bench.answers(judge)
+        for _ in range(100):
+            await bench.score(1)
+            assert "all" not in unknown(bench)
+
+
 async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:
     """On the whole it is no guesser; and it is over some 15 right canaries of the kind later."""
     bench = CanaryBench(OfOneText("R"))
@@ -283,6 +314,12 @@ def guessed(bench: CanaryBench, model: str = "m") -> set[str]:
     """The kinds that a model is found to guess."""
     name = "judge_guesses_kind"
     return {kind for kind in KINDS if bench.sample(name, kind=kind, model=model)}
+
+
+def unknown(bench: CanaryBench, model: str = "m") -> set[str]:
+    """The kinds of which canaries have not yet said whether a model judges them."""
+    kinds = ("all", *KINDS)
+    return {kind for kind in kinds if bench.sample("judge_unknown", kind=kind, model=model)}
 
 
 async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
