@@ -29,10 +29,13 @@ class Ceiling:
     calls: int | None = None
     tokens: int | None = None
 
-    def half(self) -> Ceiling:
-        """Half of it, where there is one."""
+    def third(self, beside: Demand) -> Ceiling:
+        """A third of what it leaves beside this, where there is one."""
         calls, tokens = self.calls, self.tokens
-        return Ceiling(calls and calls // 2, tokens and tokens // 2)
+        return Ceiling(
+            None if calls is None else (calls - beside.calls) // 3,
+            None if tokens is None else (tokens - beside.tokens) // 3,
+        )
 
     def allows(self, demand: Demand) -> bool:
         """Whether so much may be asked."""

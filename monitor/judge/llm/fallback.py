@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from monitor.errors import JudgeFailed, TooLarge
 from monitor.judge.limits.limits import chosen
+from monitor.judge.manner import Manner
 from monitor.judge.pipeline.asking import TOO_LONG
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.judge.provider.faults import CallFailed
@@ -61,7 +62,9 @@ class FallbackJudge:
                     reason=failure.reason,
                     model=judge.identity.model,
                 )
+                # What the other one is, and how it was asked, says nothing of the next.
                 spent.models.clear()
+                spent.manner = Manner.FIXED
                 why = failure
             else:
                 return judgement.model_copy(update={"usage": spent.usage})

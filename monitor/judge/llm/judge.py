@@ -159,7 +159,9 @@ class LlmJudge:
         if self._verifier is not None:
             extracts = spent.models.get("extract_claims") or self._clients[-1].model_id
             found = (self._verifier.name, extracts)
-            return identify(self._settings, self._prompts.hash, found)
+            asks = self._settings.relates or self._settings.quotes
+            manner = spent.manner if asks else Manner.FIXED  # else no request has an example
+            return identify(self._settings, self._prompts.hash, found, manner)
         verifies = PairRequest.task if self._settings.pipeline == "pairs" else VerifyRequest.task
         tasks: tuple[Task, ...] = (verifies, "extract_claims")
         if len(self._clients) == 1:

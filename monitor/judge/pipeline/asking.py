@@ -147,7 +147,8 @@ class Asker:
                 return answer
             except ReplyRejected as rejected:
                 self._count(request.task, rejected, spent)
-                if first is None and rejected.kind is not None:
+                # No words at all are no matter of the shape, nor where there is no reply.
+                if first is None and rejected.kind not in (None, Complaint.EMPTY):
                     observe(refused=True)
                 if divisible and rejected.reason in HEALED_BY_HALVING:
                     raise

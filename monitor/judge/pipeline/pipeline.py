@@ -125,10 +125,11 @@ class Pipeline:
         extraction = self._extraction(interaction, texts)
         spent.allowance.plan(extraction + self._sizes.least(interaction))
         extracted = await _extracted(interaction, source, spent) if given is None else given
-        material, plan = self._planned(interaction, extracted, spent.manner)
         relevance = self._relevance_requests(interaction, extracted)
-        size = self._sizes.whole(material, plan, relevance)
+        beside = self._sizes.relevance(relevance)
         # Whether a cache has had the claims is no reason to judge it, or not to.
+        material, plan = self._planned(interaction, extracted, spent.manner, extraction + beside)
+        size = self._sizes.whole(material, plan) + beside
         self._ceiling.refuse(extraction + size)
         spent.allowance.plan(size)
         answers, relevant = await both(
@@ -141,7 +142,8 @@ class Pipeline:
             again = self._extraction(interaction, astray)
             spent.allowance.plan(again + self._sizes.least(interaction))
             extracted = await _extracted(interaction, source, spent, astray, extracted)
-            material, plan = self._planned(interaction, extracted, spent.manner)
+            made = spent.allowance.made
+            material, plan = self._planned(interaction, extracted, spent.manner, made)
             spent.allowance.plan(self._sizes.whole(material, plan))
             answers = await self._verifier.against_each(material, plan, spent)
         await self._settle(interaction, source if given is None else None, material, answers)
@@ -154,35 +156,35 @@ class Pipeline:
             return
         extraction = self._extraction(interaction, _texts(interaction))
         self._ceiling.refuse(extraction + self._sizes.least(interaction))
-        relevance = self._relevance_requests(interaction, claims)
-        material, plan = self._planned(interaction, claims, self._asker.manner.now)
-        self._ceiling.refuse(extraction + self._sizes.whole(material, plan, relevance))
+        beside = extraction + self._sizes.relevance(self._relevance_requests(interaction, claims))
+        material, plan = self._planned(interaction, claims, self._asker.manner.now, beside)
+        self._ceiling.refuse(beside + self._sizes.whole(material, plan))
 
     def _extraction(self, interaction: Interaction, names: Iterable[str]) -> Demand:
         texts = _texts(interaction)
         return self._sizes.extraction(interaction, [texts[name] for name in names])
 
     def _planned(
-        self, interaction: Interaction, claims: Claims, manner: Manner
+        self, interaction: Interaction, claims: Claims, manner: Manner, beside: Demand
     ) -> tuple[Material, VerifyPlan]:
         number = len(claims.response) + len(claims.reference)
         refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
-        plan = self._plan(material, manner)
+        plan = self._plan(material, manner, beside)
         if self._asks_answer and claims.response and parsing.has_words(interaction.user_input):
             plan = asking_answer(plan)
         return material, plan
 
-    def _plan(self, material: Material, manner: Manner) -> VerifyPlan:
-        """As usual; or one claim a call, or as few as half of the ceiling allows.
+    def _plan(self, material: Material, manner: Manner, beside: Demand) -> VerifyPlan:
+        """As usual; or one claim a call, or as few as a third of what the ceiling leaves allows.
 
-        The other half is for replies that are refused.
+        The rest is for replies that are refused, and for a text that is split anew.
         """
         if manner >= Manner.ONE_CLAIM:
-            half = self._ceiling.half()
+            third = self._ceiling.third(beside)
             for claims in takewhile(self._verifier.caps.claims.__gt__, _FEW):
                 plan = self._verifier.plan(material, claims)
-                if half.allows(self._sizes.whole(material, plan)):
+                if third.allows(self._sizes.whole(material, plan)):
                     return plan
         return self._verifier.plan(material)
 

@@ -63,13 +63,14 @@ class Sizes:
         shown = sum(map(estimated_tokens, texts if self.planner is plans.joint else set(texts)))
         return Demand(calls, shown + calls * self._fixed(self.verifies, interaction))
 
-    def whole(
-        self, material: Material, plan: VerifyPlan, relevance: Iterable[RelevanceRequest] = ()
-    ) -> Demand:
-        """Of a plan and all that follows from it in any case, and of what is asked beside it."""
-        found = NOTHING if self.verifies is None else plans.demand(material, plan)
-        system = estimated_tokens(self.instructions(RelevanceRequest.task))
-        for request in relevance:
+    def whole(self, material: Material, plan: VerifyPlan) -> Demand:
+        """Of a plan and all that follows from it in any case."""
+        return NOTHING if self.verifies is None else plans.demand(material, plan)
+
+    def relevance(self, requests: Iterable[RelevanceRequest]) -> Demand:
+        """Of what is asked beside a plan."""
+        found, system = NOTHING, estimated_tokens(self.instructions(RelevanceRequest.task))
+        for request in requests:
             found += Demand(1, system + estimated_tokens(request.message()))
         return found
 

@@ -64,6 +64,18 @@ async def test_without_any_model_of_a_server() -> None:
     assert found.judge.model == f"{HERE}:tiny"
 
 
+async def test_beside_a_verifier_the_manner_counts_where_a_model_is_asked_with_examples() -> None:
+    """Which passages are relevant, and the quotes; else no request has one."""
+
+    def versions(**more: str) -> set[str]:
+        model = {"kind": "llm", "model": "openai/m", "api_base": "http://127.0.0.1:9/v1", **more}
+        ways = [{**model, "examples": examples} for examples in ("fixed", "shaped")]
+        return {configured(verifier=f"{HERE}:tiny", **way).identity.version for way in ways}
+
+    assert len(versions()) == 1
+    assert len(versions(relevant_to_question="judged")) == 2
+
+
 async def test_given_claims_and_the_threshold() -> None:
     """As ``judge-check`` asks; a probability below the threshold supports nothing."""
     claims = Claims(response=(WRONG,))

@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry
 from monitor.app.judges import ConfiguredJudge, build_judges, judges_of
 from monitor.config import load
 from monitor.errors import ConfigurationError, JudgeFailed
+from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.manner import Manner
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
@@ -97,6 +99,22 @@ async def test_the_next_one_judges_what_the_first_does_not(refusal: Any) -> None
         assert await judged(made) == "first-1"
         await made.judge.aclose()
     assert weather.asked["third"] == 0
+
+
+async def test_the_next_one_is_asked_in_its_own_manner() -> None:
+    """Whatever the first has come to: under one name it is one judge."""
+    weather = OneRefuses("first")
+    weather.refusal = 401, {"error": {"code": "invalid_api_key"}}, {}
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        made = configured(server)
+        first, second, _ = judges_of(made)
+        assert isinstance(first, LlmJudge)
+        first.manner.now = Manner.ONE_CLAIM
+        async with made.limits.admitted(), made.limits.deadline():
+            judgement = await made.judge.judge(interaction())
+        assert judgement.judge == second.identity
+        assert judgement.judge.model == "second-1"
+        await made.judge.aclose()
 
 
 async def test_judging_goes_on_under_the_name_that_it_paused_under() -> None:

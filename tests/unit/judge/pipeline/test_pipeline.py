@@ -518,8 +518,8 @@ async def test_claims_are_asked_one_by_one_once_several_are_refused_in_every_sha
     assert firsts[-1] == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("calls", "sizes"), [(64, {1}), (16, {2}), (6, {4})])
-async def test_one_claim_a_call_keeps_within_half_of_what_one_interaction_may_cost(
+@pytest.mark.parametrize(("calls", "sizes"), [(64, {1}), (24, {2}), (12, {4}), (4, {8, 4})])
+async def test_one_claim_a_call_keeps_within_a_third_of_what_one_interaction_may_cost(
     calls: int, sizes: set[int]
 ) -> None:
     """Else long answers would be refused for the help that their judge needs: as few as fit."""
@@ -531,6 +531,30 @@ async def test_one_claim_a_call_keeps_within_half_of_what_one_interaction_may_co
     pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=ceiling)
     await pipeline.judge(interaction(text, passages=("P A1.",)), CostMeter())
     assert {len(body["claims"]) for body in model.asked if "claims" in body} == sizes
+
+
+async def test_a_text_that_is_split_anew_is_judged_one_by_one_within_the_same_limits() -> None:
+    """The first plan leaves room for a second one: no manner refuses what another one judges."""
+    names = [f"A{i}" for i in range(1, 28)]
+    text = " ".join(f"{name}." for name in names)
+    for manner in Manner:
+        model, choice = Model({text: [f"B{i}" for i in range(1, 28)]}), MannerChoice("fixed")
+        choice.now = manner
+        asker = Asker(model, load_prompts(), manner=choice)
+        pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=Ceiling(64))
+        await pipeline.judge(interaction(text, passages=("P A1.",)), CostMeter())
+        assert model.tasks().count("x") == 2
+
+
+async def test_empty_replies_are_no_matter_of_the_shape() -> None:
+    """A provider that has a bad minute is asked as before when it is over."""
+    choice = MannerChoice("auto")
+    for _ in range(30):
+        model = Model(TWO_TEXTS, answers=(None, None, lambda _: ""))
+        asker = Asker(model, load_prompts(), manner=choice)
+        await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(FULL, CostMeter())
+        assert model.tasks()[2:] == ["v", "v!"]
+    assert choice.now == Manner.FIXED
 
 
 def cut(_: dict[str, Any]) -> Reply:
