@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
@@ -47,12 +48,14 @@ class JudgeReport:
     """One judge in one pipeline.
 
     ``metrics`` compares its verdicts on the labelled claims, ``metrics_own_claims`` the whole
-    judgement as in production. ``fit`` is the threshold that the labels ask for, where that was
-    asked.
+    judgement as in production. ``versions`` counts the judgements of both by the label of who made
+    them: a model that is asked in another manner half-way is another judge. ``fit`` is the
+    threshold that the labels ask for, where that was asked.
     """
 
     pipeline: str
     judge: JudgeIdentity
+    versions: Mapping[str, int]
     kinds: Mapping[VerdictKind, Measure]
     by: Groups
     metrics: Mapping[str, MetricError]
@@ -111,6 +114,12 @@ def report(files: Sequence[FileRead], runs: Sequence[CheckRun], draw: Draw | Non
     )
 
 
+def _versions(run: CheckRun) -> Mapping[str, int]:
+    # Another order of the passages is another version anyway.
+    made = (each for m in run.measured for each in (m.verified, m.whole))
+    return Counter(each.judge.label for each in made if each is not None)
+
+
 def _cases(run: CheckRun) -> list[LabelledCase]:
     return [
         case
@@ -126,6 +135,7 @@ def _judge(run: CheckRun, found: list[LabelledCase], draw: Draw | None) -> Judge
     return JudgeReport(
         pipeline=run.pipeline,
         judge=run.judge,
+        versions=_versions(run),
         kinds={kind: _measure(mine) for kind, mine in _by_kind(found).items()},
         by=_groups(found),
         metrics=metric_errors(verified),

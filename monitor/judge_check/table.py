@@ -78,6 +78,12 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
 def _heading(judge: JudgeReport) -> str:
     identity = judge.judge
     lines = [f"Judge {identity.label}, model {identity.model}, pipeline {judge.pipeline}"]
+    if len(judge.versions) > 1:
+        counts = ", ".join(f"{label} {count}" for label, count in judge.versions.items())
+        lines.append(f"  judgements by version: {counts}; figures are over all of them")
+        lines.append(
+            "  set judge.examples and judge.claims_per_call to what it came to, and run again"
+        )
     parts = {
         "labelled claims verified": judge.verifying,
         "in other passage orders": judge.permuting,

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import time
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -69,6 +70,29 @@ async def test_all_tables() -> None:
     assert "…" not in shown
     assert "nan" not in shown.lower()
     assert "None" not in shown
+
+
+async def test_a_judge_that_became_another_one_is_told() -> None:
+    """Figures of two versions are those of neither."""
+    found = made_up(6)
+    labelled, files = formats.read({"f": "\n".join(map(json.dumps, found.lines))})
+    async with JudgeServer(found.labels) as server:
+        subject = LlmSubject(LlmSettings(model="judge", api_base=server.url))
+        run = await measure(subject, labelled, Options(), time.perf_counter)
+        await subject.aclose()
+    same = report(files, [run]).judges[0]
+    verified = run.measured[0].verified
+    assert verified is not None
+    other = verified.judge.model_copy(update={"version": "0ther1"})
+    run.measured[0].verified = verified.model_copy(update={"judge": other})
+    mixed = report(files, [run]).judges[0]
+    assert (sum(same.versions.values()), len(same.versions)) == (12, 1)
+    assert mixed.versions == {"llm@0ther1": 1, run.judge.label: 11}
+    for told, expected in ((same, False), (mixed, True)):
+        out = io.StringIO()
+        whole = replace(report(files, [run]), judges=[told])
+        table.show(Console(file=out, width=160, highlight=False, markup=False), whole, [])
+        assert ("judgements by version: llm@0ther1 1, " in out.getvalue()) == expected
 
 
 async def test_json_says_the_same() -> None:
