@@ -96,19 +96,32 @@ def estimate_beside(
     missing = window.w_failed / window.w if window.w else None
     if missing is None or not window.scored or window.wh <= 0:
         return Estimate(None, None, None, 0.0, missing)
-    p = _clipped(window)
-    kish = window.w * window.w / (window.w2 * SCALE)
-    # The larger of the window's and the horizon's spread: a lucky window is not believed. Where
-    # all scores are 0 or 1 it has none of its own, and one that is hardly off changes nothing.
-    own = _relative_variance(window)
-    spread = min(_D_LARGEST, max(_D_SMALLEST, long, long if own is None else own))
-    h = window.wh / window.w
-    n = min(1.0, h) * kish / (spread * dependence)
+    p, n = _clipped(window), trials(window, long, dependence)
     (lower, upper), surely = (
         turned(widened(wilson(p, n, z), missing), higher_is_better) for z in (Z95, Z_SURELY)
     )
     value = as_worse(p, higher_is_better)
-    return Estimate(value, lower, upper, h * kish, missing, surely, _variance(p, n))
+    h = window.wh / window.w
+    return Estimate(value, lower, upper, h * _kish(window), missing, surely, _variance(p, n))
+
+
+def trials(window: Sums, long: float, dependence: float = 1.0) -> float:
+    """How many independent answers, right or wrong, tell as much: h·K/(D·V), of a scored window.
+
+    >>> from monitor.stats.sums import terms
+    >>> half = terms(m=1, q=1.0, u=1.0, f_mean=0.0, f=0.0, value_as_worse=0.5, failed=False)
+    >>> trials(half.plus(half), 0.5), trials(half.plus(half), 0.5, dependence=2.0)
+    (4.0, 2.0)
+    """
+    # The larger of the window's and the horizon's spread: a lucky window is not believed. Where
+    # all scores are 0 or 1 it has none of its own, and one that is hardly off changes nothing.
+    own = _relative_variance(window)
+    spread = min(_D_LARGEST, max(_D_SMALLEST, long, long if own is None else own))
+    return min(1.0, window.wh / window.w) * _kish(window) / (spread * dependence)
+
+
+def _kish(window: Sums) -> float:
+    return window.w * window.w / (window.w2 * SCALE)
 
 
 def widened(bounds: tuple[float, float], missing: float) -> tuple[float, float]:

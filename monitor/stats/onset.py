@@ -11,7 +11,8 @@ was scaled down at the ceiling counts as scaled down, so that a change long over
 the start of this one.
 
 A small change is found late, and its start then often far too late. So what was normal is told from
-fewer slots than those before the estimate: of those for whose starts there is little evidence.
+fewer slots than those before the estimate: of those for whose starts there is little evidence. And
+what the mean changed to is told from more than those since: from all with any to speak of.
 """
 
 from __future__ import annotations
@@ -28,13 +29,19 @@ LONG_ROW: Final = 8
 #: Of the evidence, for starts before a slot: of those before the estimated start, and before what
 #: may belong to the change.
 HALF, LITTLE = 0.5, 0.1
+#: And before what it may begin with at all.
+NEXT_TO_NONE: Final = 0.005
 
 
 class Onset(NamedTuple):
-    """Slots before ``first`` come before the estimated start, those before ``earliest`` surely."""
+    """Slots before ``first`` come before the estimated start, those before ``earliest`` surely.
+
+    Next to no evidence is for starts before ``possible``.
+    """
 
     earliest: int
     first: int
+    possible: int
 
 
 def onset(
@@ -46,12 +53,12 @@ def onset(
 
     >>> quiet, worse = Deviation(-0.125, 0.125), Deviation(0.5, 0.125)
     >>> onset([quiet] * 20 + [worse] * 12, 1e4)
-    Onset(earliest=17, first=20)
+    Onset(earliest=17, first=20, possible=13)
     >>> never, always = Deviation(-0.005, 0.005), Deviation(0.995, 0.005)
     >>> onset([never] * 100 + [always] * 9, 1e6).first
     100
     >>> onset([quiet], 1e4), onset([], 1e4)
-    (Onset(earliest=0, first=0), None)
+    (Onset(earliest=0, first=0, possible=0), None)
     """
     evidence = NO_EVIDENCE
     #: All steps, one behind the other: a day of slots in a few megabytes.
@@ -63,9 +70,9 @@ def onset(
         starts.append(deviation.starts > 0.0)
     if not steps:
         return None
-    median, earliest = _cuts(steps, starts)
+    median, earliest, possible = _cuts(steps, starts)
     first = worse.find(True, median)
-    return Onset(earliest, first if first - median >= LONG_ROW else median)
+    return Onset(earliest, first if first - median >= LONG_ROW else median, possible)
 
 
 def recovery(deviations: Iterable[Deviation], threshold: float, dependence: float = 1.0) -> int:
@@ -86,15 +93,15 @@ def recovery(deviations: Iterable[Deviation], threshold: float, dependence: floa
     return before
 
 
-def _cuts(steps: array[float], starts: bytearray) -> tuple[int, int]:
-    """The last slots before whose starts less than half, and a tenth, of the evidence began.
+def _cuts(steps: array[float], starts: bytearray) -> tuple[int, int, int]:
+    """The last slots before whose starts less than half, a tenth … of the evidence began.
 
     What began before a slot stands in the evidence R_L before it, times the factors since.
     """
     here = len(steps) // len(BETS) - 1
     now = _at(steps, here)
     total, since, cuts = sum(now), [1.0] * len(BETS), list[int]()
-    for share in (HALF, LITTLE):
+    for share in (HALF, LITTLE, NEXT_TO_NONE):
         while here > 0:
             before = _at(steps, here - 1)
             # Where nothing was there before, and nothing started, there is nothing of before.
@@ -103,8 +110,8 @@ def _cuts(steps: array[float], starts: bytearray) -> tuple[int, int]:
                 break
             here, now, since = here - 1, before, then
         cuts.append(here)
-    median, earliest = cuts
-    return median, earliest
+    median, earliest, possible = cuts
+    return median, earliest, possible
 
 
 def _at(steps: array[float], index: int) -> array[float]:

@@ -2,9 +2,9 @@
 
 A baseline is learned from 1,000 slots at 0.08 as the exporter learns it, 200 in control follow,
 then the mean is ×1.5, ×2 or ×3. At the first alarm: the change that the record says over the true
-one (the sums of all alarms), and how often its interval holds the true mean; the same of
-``settled``, from as many slots again. Left out are alarms from before, and those that end before
-they settle. Claims as answers have them, and answers that are wholly right or wrong.
+one (the sums of all alarms), how often its interval holds the true mean, and how wide it is; the
+same of ``settled``, from as many slots again. Left out are alarms from before, and those that end
+before they settle. Claims as answers have them, and answers that are wholly right or wrong.
 
 Promised of claims: at once 0.9 to 1.15, settled 0.95 to 1.05; all intervals 93 times in 100.
 
@@ -13,6 +13,7 @@ mean is 0.08 again; or ×2 lasts, and the end is in vain. Nothing is promised of
 because it looks as if all were well.
 
     python -m tests.benchmarks.what_it_rose_to [--full] [--seed 1] [--alarms 250] [--ends 60]
+        [--threshold 1300]
 """
 
 from __future__ import annotations
@@ -115,14 +116,15 @@ class Watched:
 
 
 class Row(NamedTuple):
-    """The change said over the true one with its error, and how many intervals hold."""
+    """The change said over the true one with its error; how many intervals hold, their width."""
 
     ratio: float
     error: float
     holds: float
+    width: float
 
     def __str__(self) -> str:
-        return f"{self.ratio:5.2f} ± {self.error:.2f}  {self.holds:5.1%}"
+        return f"{self.ratio:5.2f} ± {self.error:.2f}  {self.holds:5.1%} of {self.width:.3f}"
 
 
 def row(said: list[tuple[float, float, float, float]], mean: float) -> Row:
@@ -131,7 +133,8 @@ def row(said: list[tuple[float, float, float, float]], mean: float) -> Row:
     ratio = over.mean() / (mean - MEAN)
     error = over.std() / math.sqrt(len(over)) / (mean - MEAN)
     holds = np.mean([lower <= mean <= upper for _, lower, upper, _ in said])
-    return Row(float(ratio), float(error), float(holds))
+    width = np.mean([upper - lower for _, lower, upper, _ in said])
+    return Row(float(ratio), float(error), float(holds), float(width))
 
 
 def rows(told: list[Told], mean: float) -> tuple[Row, Row]:
@@ -179,13 +182,15 @@ def main() -> None:
     line = parser(__doc__)
     line.add_argument("--seed", type=int, default=1)
     line.add_argument("--alarms", type=int, default=None, help="default 40; full: 250")
+    line.add_argument("--threshold", type=float, help="default 25,200 and 1.8 million")
     line.add_argument("--ends", type=int, default=None, help="default 10; full: 60")
     chosen = line.parse_args()
     alarms = chosen.alarms or (250 if chosen.full else 40)
+    thresholds = THRESHOLDS if chosen.threshold is None else (chosen.threshold,)
     began = time.monotonic()
-    print(f"{'':42}{'at once / true, holds':>28}{'settled / true, holds':>28}")
+    print(f"{'':42}{'at once / true, holds, width':>32}{'settled / true, holds, width':>32}")
     for number, (name, stream) in enumerate(STREAMS.items()):
-        for threshold in THRESHOLDS:
+        for threshold in thresholds:
             for factor in FACTORS:
                 told: list[Told] = []
                 left_out = 0
@@ -198,12 +203,12 @@ def main() -> None:
                     else:
                         told.append(found)
                 at_once, settled = rows(told, MEAN * factor)
-                cells = f"{at_once!s:>28}{settled!s:>28}  {verdict(name, at_once, settled)}"
+                cells = f"{at_once!s:>32}{settled!s:>32}  {verdict(name, at_once, settled)}"
                 what = f"{name}, A = {threshold:,.0f}, ×{factor:g} ({left_out} left out)"
                 print(f"{what:42}{cells}", flush=True)
     wanted = chosen.ends or (60 if chosen.full else 10)
     print("\nback at / true, and how many intervals hold the true mean")
-    for threshold in THRESHOLDS:
+    for threshold in thresholds:
         for lasts in (False, True):
             print(ends(chosen.seed, threshold, wanted, lasts=lasts), flush=True)
     print(f"{time.monotonic() - began:.0f} s")

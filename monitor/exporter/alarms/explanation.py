@@ -6,6 +6,7 @@ A function of the slots, the baseline and the clock: two exporters write the sam
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,15 +33,16 @@ from monitor.records.alarm import (
 )
 from monitor.stats.attribution import Shift, Split, split, standing_out
 from monitor.stats.baseline import Baseline
-from monitor.stats.estimate import Z95, Estimate, estimate
+from monitor.stats.changed_mean import changed_mean
+from monitor.stats.estimate import Estimate, estimate, long_spread, trials, turned, widened
 from monitor.stats.failures import fails_more
 from monitor.stats.onset import onset, recovery
 from monitor.stats.releases import Rollout
 from monitor.stats.sums import ZERO, Sums, as_worse
 
 OTHER = "other"
-#: Of how far a mean lies from the baseline, so much is believed at the least.
-LEAST_KEPT = 0.3
+#: Of the margin above the usual mean, so much is no change: some of what is tolerated is there.
+TOLERATED = 0.5
 #: With fewer scored slots before the change, the baseline stands in for them.
 ENOUGH_BEFORE = 30
 #: A release counts as near from so long before the start of a change on, in seconds, to so long
@@ -65,10 +67,11 @@ class _Sides(NamedTuple):
 
 
 class Story(NamedTuple):
-    """The slots of a detector before the change and since."""
+    """The slots of a detector before the change and since; and all that it may begin with."""
 
     before: list[Counted]
     since: list[Counted]
+    possible: list[Counted]
 
 
 def story(
@@ -85,11 +88,11 @@ def story(
         return None
     deviations = (one.deviation for one in counted[first:])
     found = onset(deviations, threshold, history.baseline.dependence)
-    earliest, since = (0, 0) if found is None else found
+    earliest, since, possible = (0, 0, 0) if found is None else found
     begin, end = worse_then or (1.0, 0.0)
     sure = counted[: first + earliest]
     before = [one for one in sure if not begin <= one.event_time <= end]
-    return Story(before, counted[first + since :])
+    return Story(before, counted[first + since :], counted[first + possible :])
 
 
 def explained(
@@ -119,7 +122,7 @@ def explained(
             since=since,
             opened_at=moment(now),
             baseline=state.baseline,
-            change=_change(state, excerpt, parts, sides.enough, better, repeated),
+            change=_change(state, excerpt, parts, sides.enough, history.baseline),
             evidence=state.evidence,
             threshold=state.threshold,
             evidence_until=moment(excerpt.since[-1].event_time),
@@ -184,11 +187,17 @@ def _change(
     excerpt: Story,
     parts: Split | None,
     enough: bool,
-    better: bool | None,
-    dependence: float,
+    baseline: Baseline,
 ) -> MeanChange:
+    better = CATALOGUE[state.key.metric].higher_is_better
     before, since = (_sums(part, state.key.metric) for part in (excerpt.before, excerpt.since))
-    now = shrunk(estimate(since, before.plus(since), better, dependence), state.baseline)
+    found = estimate(since, before.plus(since), better, baseline.dependence)
+    compared = Compared(baseline.mean, as_worse(state.baseline, better) - baseline.mean, better)
+    worth = 0.0
+    if since.scored:
+        long = long_spread(before.plus(since))
+        worth = trials(since, long, baseline.dependence) / since.scored
+    now = at_the_alarm(found, excerpt, compared, worth)
     usual = estimate(before, before.plus(since), better).value if enough else None
     if usual is None:
         usual = as_worse(parts.before, better) if parts else state.baseline
@@ -208,30 +217,47 @@ def _change(
     )
 
 
-def shrunk(found: Estimate, baseline: float) -> Estimate:
-    """The estimate since the start of a change, drawn towards the baseline.
+class Compared(NamedTuple):
+    """What the slots are held against: the usual mean, and the margin above it; larger is worse."""
 
-    An alarm comes the sooner, the worse the first slots happen to be: with z = (mean − baseline)/SE
-    the mean is overstated by some (mean − baseline)·2/z² (the sum at the crossing is nearly fixed,
-    and E[1/T] > 1/E[T] for the time T; of an inverse Gaussian by 1/z², and the estimated start
-    costs as much again). The end of the interval that is nearer to the baseline goes with it.
+    usual: float
+    margin: float
+    higher_is_better: bool | None
 
-    >>> one = Estimate(0.25, 0.125, 0.375, 40.0, 0.0)
-    >>> [round(x, 3) for x in (shrunk(one, 0.05).value, shrunk(one, 0.05).lower)]
-    [0.209, 0.084]
+
+def at_the_alarm(
+    found: Estimate, excerpt: Story, compared: Compared, trials_per_score: float
+) -> Estimate:
+    """The estimate since the start of a change, for the moment of the alarm: less exaggerated.
+
+    An alarm comes the sooner, the worse the first slots happen to be. So what the scores say of
+    any start counts, and not only the estimated one (``monitor.stats.changed_mean``). Scores are
+    compared by how far they are from what is usual for their segment and hour: a change of the
+    traffic is no news, and stays in the mean.
     """
-    if found.value is None or found.lower is None or found.upper is None:
+    possible, since = (_as_usual(part, compared) for part in (excerpt.possible, excerpt.since))
+    if found.value is None or not since:
         return found
-    away, error = found.value - baseline, (found.upper - found.lower) / (2.0 * Z95)
-    if not away or not error:
+    usual = compared.usual + TOLERATED * compared.margin
+    seen = math.fsum(since) / len(since)
+    if seen <= usual:
         return found
-    back = away * (1.0 - max(LEAST_KEPT, 1.0 - 2.0 * (error / away) ** 2))
-    value, lower, upper = found.value - back, found.lower, found.upper
-    if away > 0:
-        lower = max(0.0, lower - back)
-    else:
-        upper = min(1.0, upper - back)
-    return replace(found, value=value, lower=lower, upper=upper)
+    better = compared.higher_is_better
+    mix = as_worse(found.value, better) - seen
+    value, *ends = (
+        min(1.0, max(0.0, one + mix)) for one in changed_mean(possible, usual, trials_per_score)
+    )
+    lower, upper = turned(widened((ends[0], ends[1]), found.missing_ratio or 0.0), better)
+    return replace(found, value=as_worse(value, better), lower=lower, upper=upper)
+
+
+def _as_usual(slots: Iterable[Counted], compared: Compared) -> list[float]:
+    """The scores as if the mean were usually the same for all of them."""
+    return [
+        compared.usual + one.deviation.by + compared.margin * one.deviation.by_slope
+        for one in slots
+        if one.deviation.starts
+    ]
 
 
 def settled(record: AlarmRecord, history: DetectorHistory) -> SettledMean | None:

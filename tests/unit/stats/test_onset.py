@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.stats.drift import BETS, NO_EVIDENCE, Deviation, after, uniform
-from monitor.stats.onset import LITTLE, LONG_ROW, Onset, onset
+from monitor.stats.onset import LITTLE, LONG_ROW, NEXT_TO_NONE, Onset, onset
 
 A = 10_000.0
 B = 0.125
@@ -60,11 +60,16 @@ def test_the_start_halves_the_evidence(deviations: list[Deviation]) -> None:
 def test_little_evidence_is_for_a_start_among_those_surely_before(
     deviations: list[Deviation],
 ) -> None:
-    """Starts before ``earliest`` hold less than a tenth of it; with one more they would not."""
-    adds, found = _added(deviations), must_find(deviations, 1e300).earliest
-    little = LITTLE * sum(adds)
-    assert found == 0 or sum(adds[:found]) <= little * (1 + 1e-9)
-    assert sum(adds[: found + 1]) >= little * (1 - 1e-9)
+    """Starts before ``earliest`` hold less than a tenth of it; with one more they would not.
+
+    Those before ``possible`` next to none.
+    """
+    adds, onset_found = _added(deviations), must_find(deviations, 1e300)
+    cuts = (onset_found.earliest, LITTLE), (onset_found.possible, NEXT_TO_NONE)
+    for found, share in cuts:
+        little = share * sum(adds)
+        assert found == 0 or sum(adds[:found]) <= little * (1 + 1e-9)
+        assert sum(adds[: found + 1]) >= little * (1 - 1e-9)
 
 
 def test_what_was_normal_is_not_told_from_slots_of_the_change() -> None:
@@ -83,9 +88,10 @@ def _normal(seed: int) -> tuple[float, float]:
     while not evidence.is_open:
         deviations.append(_slot(rng, 0.12, b))
         evidence = after(evidence, deviations[-1], A)
+    found = must_find(deviations, A)
     sure, before = (
         statistics.fmean(b + one.by for one in deviations[: max(30, cut)])
-        for cut in must_find(deviations, A)
+        for cut in (found.earliest, found.first)
     )
     return sure, before
 
@@ -111,9 +117,9 @@ def test_a_start_lies_within_what_the_evidence_is_made_of(
         if evidence.combined == 0.0:
             first = number + 1
     found = must_find([uniform(value, B) for value in values], threshold)
-    assert found.earliest <= found.first
+    assert found.possible <= found.earliest <= found.first
     if first < len(values):
-        assert found.earliest >= first
+        assert found.possible >= first
 
 
 @pytest.mark.parametrize(("mean", "most"), [(0.24, 10), (0.16, 30)])

@@ -12,18 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.exporter.alarms.explanation import shrunk
+from monitor.exporter.alarms.explanation import Compared, Story, at_the_alarm
 from monitor.exporter.alarms.transitions import carry_over, transitions
 from monitor.exporter.alarms.worst import with_claims
 from monitor.exporter.messages.explained import explained
 from monitor.exporter.messages.headline import details
 from monitor.exporter.scores.aggregator import ScoreAggregator
+from monitor.exporter.scores.detector import Counted
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records import Claims, Outcome, ScoreRecord, Verdicts
 from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, ReleaseNearby, read_alarm_record
 from monitor.records.durations import in_words
 from monitor.stats.baseline import Baseline
-from monitor.stats.estimate import Z95, Estimate
+from monitor.stats.changed_mean import changed_mean
+from monitor.stats.drift import uniform
+from monitor.stats.estimate import Estimate
 from tests.stages.incident import (
     INCIDENT,
     KEY,
@@ -73,9 +76,9 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
     assert opened.stands_out is not None
     assert opened.change.before == pytest.approx(0.9, abs=0.01)
     assert opened.change.value is not None
-    assert opened.change.value < 0.8
+    assert opened.change.value < 0.81
     assert opened.change.within < 0 < (opened.evidence or 0.0)
-    assert opened.answer.startswith("faithfulness of bot fell 0.89 → about 0.7")
+    assert opened.answer.startswith("faithfulness of bot fell 0.89 → about 0.80 (")
     assert opened.answer.endswith("; tenant=bolt 0.79 → 0.51, the others 1.00 → 1.00")
     assert opened.judge_failures.verdict == "normal"
 
@@ -494,7 +497,9 @@ def test_an_alarm_settles_once_from_what_comes_after_it() -> None:
         found for seconds in range(202, 400) for found in settling(drift, last, float(seconds))
     )
     assert opened.settled is None
-    assert " → about 0.7" in opened.answer
+    change = opened.change
+    assert f" → about {change.value:.2f} ({change.lower:.2f}–{change.upper:.2f}," in opened.answer
+    assert (change.lower or 1.0) < 0.75 < (change.upper or 0.0)
     until = (opened.evidence_until or opened.since).timestamp() - START
     enough = max(30, opened.change.n)
     (settled,) = (
@@ -514,15 +519,68 @@ def test_an_alarm_settles_once_from_what_comes_after_it() -> None:
     assert f"n = {settled.settled.n:.0f} since the alarm" in settled.answer
 
 
-def test_a_mean_at_the_alarm_is_drawn_towards_the_baseline() -> None:
-    """By 2/z² of its distance, at most by seven tenths, with the nearer end of its interval."""
-    found = Estimate(0.3, 0.2, 0.4, 60.0, 0.0)
-    z = 0.2 / (0.1 / Z95)
-    drawn = shrunk(found, 0.1)
-    assert drawn.value == pytest.approx(0.1 + 0.2 * (1 - 2 / z**2))
-    assert drawn.lower == pytest.approx(0.2 - 0.2 * 2 / z**2)
-    assert drawn.upper == 0.4
-    assert shrunk(found, 0.29).value == pytest.approx(0.29 + 0.01 * 0.3)
-    mirrored = shrunk(Estimate(0.7, 0.6, 0.8, 60.0, 0.0), 0.9)
-    assert mirrored.value == pytest.approx(1 - (drawn.value or 0.0))
-    assert mirrored.upper == pytest.approx(1 - (drawn.lower or 0.0))
+def slots_of(values: Sequence[float], baseline: float) -> list[Counted]:
+    """Slots with these values, larger is worse, beside a baseline."""
+    drift = aggregator(usual(0, 10))
+    history = next(
+        found
+        for state in drift.states(START + 20.0)
+        if (found := drift.history(state.key, START + 20.0))
+    )
+    first = history.counted[0]
+    return [first._replace(value=value, deviation=uniform(value, baseline)) for value in values]
+
+
+def told_of(values: Sequence[float], since: int, baseline: float = 0.15) -> Estimate:
+    """What is told of a change that may be in all of the slots, and seems to be in the last ones.
+
+    The mean is 0.125 usually.
+    """
+    slots = slots_of(values, baseline)
+    story = Story([], slots[since:], slots)
+    mean = sum(values[since:]) / len(values[since:])
+    found = Estimate(mean, mean - 0.1, mean + 0.1, 40.0, 0.0)
+    return at_the_alarm(found, story, Compared(0.125, baseline - 0.125, None), 2.0)
+
+
+BEFORE, SINCE = [0.0, 0.0, 0.0, 0.5] * 20, [0.5, 0.0, 0.5] * 10
+
+
+def test_a_mean_at_the_alarm_is_told_from_all_that_may_belong_to_it() -> None:
+    """As of any start: less than since the estimated one, as far as what is before has its say."""
+    found = told_of(BEFORE + SINCE, len(BEFORE))
+    told = changed_mean(BEFORE + SINCE, 0.1375, 2.0)
+    assert (found.value, found.lower, found.upper) == pytest.approx(told)
+    assert 0.1375 < (found.lower or 0.0) < (found.value or 0.0) < 1 / 3
+
+
+def test_a_mean_at_the_alarm_keeps_what_the_traffic_changed() -> None:
+    """Slots of a segment that is usually worse by 0.25 are no worse than those of the others."""
+    plain = told_of(BEFORE + SINCE, len(BEFORE))
+    shifted = [x + 0.25 for x in BEFORE + SINCE]
+    slots = slots_of(shifted, 0.4)
+    story = Story([], slots[len(BEFORE) :], slots)
+    found = Estimate(1 / 3 + 0.25, 0.5, 0.7, 40.0, 0.0)
+    told = at_the_alarm(found, story, Compared(0.125, 0.025, None), 2.0)
+    assert told.value == pytest.approx((plain.value or 0.0) + 0.25)
+    assert told.lower == pytest.approx((plain.lower or 0.0) + 0.25)
+
+
+def test_a_mean_at_the_alarm_is_mirrored_where_more_is_better() -> None:
+    """And failed judgements widen its interval as any other."""
+    plain = told_of(BEFORE + SINCE, len(BEFORE))
+    slots = slots_of(BEFORE + SINCE, 0.15)
+    story = Story([], slots[len(BEFORE) :], slots)
+    found = Estimate(2 / 3, 0.5, 0.8, 40.0, 0.5)
+    told = at_the_alarm(found, story, Compared(0.125, 0.025, True), 2.0)
+    assert told.value == pytest.approx(1.0 - (plain.value or 0.0))
+    assert told.lower == pytest.approx(1.0 - (0.5 * (plain.upper or 0.0) + 0.5))
+    assert told.upper == pytest.approx(1.0 - 0.5 * (plain.lower or 0.0))
+
+
+def test_a_mean_that_is_no_worse_is_told_as_it_is() -> None:
+    """Where the mix hides a change of a segment, and where nothing was scored."""
+    found = told_of([0.0, 0.25] * 20, 20)
+    assert (found.value, found.lower) == pytest.approx((0.125, 0.025))
+    nothing = Estimate(None, None, None, 0.0, None)
+    assert at_the_alarm(nothing, Story([], [], []), Compared(0.1, 0.0, None), 0.0) == nothing
