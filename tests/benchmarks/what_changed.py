@@ -158,9 +158,8 @@ class World:
         if history is None:
             raise SystemExit("no history of a detector")
         counted = history.counted
-        return explained(
-            state, Story(counted[:began], counted[began:]), history, self.now, "tenant"
-        )
+        since = counted[began:]
+        return explained(state, Story(counted[:began], since, since), history, self.now, "tenant")
 
 
 def observation(segment: str, value: float | None, failed: bool) -> Observation:
