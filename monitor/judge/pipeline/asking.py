@@ -12,7 +12,11 @@ from monitor.errors import JudgeFailed, ReplyRejected, TooLarge
 from monitor.judge.manner import Manner, MannerChoice
 from monitor.judge.pipeline.complaints import Complaint
 from monitor.judge.pipeline.examples import largest_examples, turns_for
-from monitor.judge.pipeline.material import estimated_tokens
+from monitor.judge.pipeline.material import (
+    MAX_CLAIMS_PER_CALL,
+    MAX_PASSAGES_PER_CALL,
+    estimated_tokens,
+)
 from monitor.judge.pipeline.parsing import encoded, sendable
 from monitor.judge.pipeline.prompts import Prompts
 from monitor.judge.ports import CallObserver, Complete, Silent, Task, Terms, Turn
@@ -91,11 +95,22 @@ class Asker:
         self.manner = manner or MannerChoice()
         self.observe = observe or Silent()
 
-    def instructions(self, task: Task) -> str:
-        """The longest that go before a request of a task, for estimates."""
-        if self.manner.shaped and (shown := largest_examples(task)):
-            return self._prompts.longest_rules(task) + shown
-        return self._prompts.longest(task)
+    def instructions(
+        self,
+        task: Task,
+        passages: int = MAX_PASSAGES_PER_CALL,
+        claims: int = MAX_CLAIMS_PER_CALL,
+    ) -> str:
+        """The longest that go before a request of a task, for estimates.
+
+        It has so many ``passages`` and ``claims`` at most.
+        """
+        longest = self._prompts.longest(task)
+        if not self.manner.shaped:
+            return longest
+        # What no call may hold goes with the fixed example; no request has both.
+        shown = largest_examples(task, passages, claims)
+        return max(longest, self._prompts.longest_rules(task) + shown, key=len)
 
     async def ask(
         self,

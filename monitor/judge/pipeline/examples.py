@@ -256,10 +256,13 @@ def turns_for(request: object) -> tuple[Turn, ...]:
 
 
 @cache
-def largest_examples(task: Task) -> str:
-    """The texts of the longest example turns that a task may have, for estimates."""
-    numbers = tuple(str(i) for i in range(1, MAX_PASSAGES_PER_CALL + 1))
-    claims = tuple(f"c{i}" for i in range(1, MAX_CLAIMS_PER_CALL + 1))
+def largest_examples(task: Task, most_passages: int, most_claims: int) -> str:
+    """The texts of the longest example turns of a task, for estimates.
+
+    Of requests with so many passages and claims at most, and no more than a call may have.
+    """
+    numbers = tuple(str(i + 1) for i in range(min(most_passages, MAX_PASSAGES_PER_CALL)))
+    claims = tuple(f"c{i + 1}" for i in range(min(most_claims, MAX_CLAIMS_PER_CALL)))
     match task:
         case VerifyRequest.task:
             turns = verify_example((*numbers, RESPONSE, REFERENCE), claims)

@@ -209,7 +209,11 @@ class Pipeline:
 
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
         task = self._sizes.verifies
-        instructions = "" if task is None else self._asker.instructions(task)
+        instructions = ""
+        if task is not None:
+            most = min(len(claims.response) + len(claims.reference), self._verifier.caps.claims)
+            passages = len(interaction.retrieved_contexts)
+            instructions = self._asker.instructions(task, passages, most)
         return Material.of(interaction, claims, self._order, instructions)
 
     async def _settle(

@@ -24,7 +24,7 @@ class Relevance:
         unlabelled = _unlabelled(interaction)
         if not unlabelled or not has_words(interaction.user_input):
             return []
-        instructions = self._asker.instructions(RelevanceRequest.task)
+        instructions = self._asker.instructions(RelevanceRequest.task, len(unlabelled))
         material = Material.of(interaction, Claims(), order, instructions)
         return relevance_requests(material, self._caps, unlabelled)
 

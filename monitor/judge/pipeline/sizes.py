@@ -37,7 +37,7 @@ class Sizes:
     None: verification asks no model.
     """
 
-    instructions: Callable[[Task], str]
+    instructions: Callable[[Task, int, int], str]
     planner: Planner
     caps: Caps
     verifies: Task | None = VerifyRequest.task
@@ -69,10 +69,13 @@ class Sizes:
 
     def relevance(self, requests: Iterable[RelevanceRequest]) -> Demand:
         """Of what is asked beside a plan."""
-        found, system = NOTHING, estimated_tokens(self.instructions(RelevanceRequest.task))
+        found = NOTHING
         for request in requests:
+            before = self.instructions(RelevanceRequest.task, len(request.documents), 1)
+            system = estimated_tokens(before)
             found += Demand(1, system + estimated_tokens(request.message()))
         return found
 
     def _fixed(self, task: Task, interaction: Interaction) -> int:
-        return estimated_tokens(self.instructions(task)) + estimated_tokens(interaction.user_input)
+        before = self.instructions(task, len(interaction.retrieved_contexts), 1)
+        return estimated_tokens(before) + estimated_tokens(interaction.user_input)

@@ -471,6 +471,23 @@ def test_estimates_count_the_example_that_is_shown() -> None:
         assert "Example\n" not in shaped or task == "extract_claims"
 
 
+@pytest.mark.parametrize("claims_per_call", [1, 8])
+async def test_an_estimate_is_that_of_the_request_s_own_example(claims_per_call: int) -> None:
+    """Else two claims would count as twelve, and be refused; but no call is larger than it."""
+    model = Model(TWO_TEXTS)
+    asker = Asker(model, load_prompts(), manner=MannerChoice("shaped"))
+    caps, spent = Caps(claims=claims_per_call), CostMeter()
+    pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, caps=caps)
+    await pipeline.judge(FULL, spent)
+    largest = len(asker.instructions("verify_claims"))
+    for system, terms in zip(model.systems, model.terms, strict=True):
+        shown = sum(len(text) for turn in terms.turns for text in turn)
+        if not terms.turns:
+            continue
+        estimate = len(asker.instructions("verify_claims", 3, min(4, claims_per_call)))
+        assert len(system) + shown <= estimate < largest - 1_000
+
+
 async def test_shaped_examples_go_before_what_is_asked() -> None:
     """With the very names of the request, the same for all requests of a shape; re-asked, too."""
 
