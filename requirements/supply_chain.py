@@ -181,9 +181,10 @@ def tools() -> Path:
         return python
     print(f"making {folder} from {TOOLS} (about 20 s) …", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
-    install = [str(python), "-m", "pip", "--no-input", "install", "--quiet", "--retries", "2"]
-    install += ["--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", str(TOOLS)]
-    for command in ([sys.executable, "-m", "venv", str(folder)], install):
+    install = [sys.executable, "-m", "pip", "--python", str(python), "--no-input", "install"]
+    install += ["--quiet", "--retries", "2", "--disable-pip-version-check", "--no-compile"]
+    install += ["--no-deps", "--require-hashes", "-r", str(TOOLS)]
+    for command in ([sys.executable, "-m", "venv", "--without-pip", str(folder)], install):
         done = run(command)
         if done.returncode:
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,11 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 
-from tests.parallel import pytest_collection_modifyitems, pytest_xdist_auto_num_workers
+from tests.parallel import (
+    compile_share,
+    pytest_collection_modifyitems,
+    pytest_xdist_auto_num_workers,
+)
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.postgres_server import (
     HOW_TO_GET_POSTGRES,
@@ -50,8 +54,9 @@ settings.load_profile("usual")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Modules and tests are no garbage before the end: they are not looked through for it."""
+    compile_share(session.config)
     gc.disable()
     try:
         return (yield)

@@ -6,8 +6,14 @@ A worker takes whole files, and has a broker and a Redis of its own. ``-n0``: al
 from __future__ import annotations
 
 import os
+import py_compile
+from contextlib import suppress
+from importlib.util import cache_from_source
+from pathlib import Path
 
 import pytest
+from _pytest.assertion import rewrite
+from _pytest.assertion.rewrite import assertstate_key
 
 #: Files that take a minute or more, the longest first: begun last they would be waited for.
 LONGEST = (
@@ -54,6 +60,33 @@ def pytest_xdist_auto_num_workers() -> int:
     """What ``-n auto`` means: twice as many as there are cores, for tests often wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return 2 * (cores or 1)
+
+
+def compile_share(config: pytest.Config) -> None:
+    """Compile what of the code this worker shall compile for all of them.
+
+    In a new checkout each would compile all of it, at the same time as the others, which takes
+    longer than all else of its start. What is not compiled yet when it is needed is no trouble.
+    """
+    worker: dict[str, object] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    number, count = int(str(worker["workerid"]).removeprefix("gw")), int(str(worker["workercount"]))
+    files = [path for top in ("monitor", "tests") for path in (config.rootpath / top).rglob("*.py")]
+    for path in sorted(files)[number::count]:
+        with suppress(OSError, SyntaxError, py_compile.PyCompileError):
+            if path.name.startswith("test_") or path.name == "conftest.py":
+                _rewrite(path, config)
+            elif not (cached := Path(cache_from_source(str(path)))).exists():
+                py_compile.compile(str(path), str(cached), doraise=True)
+
+
+def _rewrite(path: Path, config: pytest.Config) -> None:
+    """What pytest does when it imports a test: its assertions tell what they have compared."""
+    pyc = rewrite.get_cache_dir(path) / f"{path.stem}{rewrite.PYC_TAIL}"
+    if not pyc.exists() and rewrite.try_makedirs(pyc.parent):
+        stat, code = rewrite._rewrite_test(path, config)
+        rewrite._write_pyc(config.stash[assertstate_key], code, stat, pyc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

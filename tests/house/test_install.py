@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -68,6 +69,8 @@ def make_project(root: Path) -> Path:
     (root / "wheels").mkdir()
     shutil.copy(ROOT / "Makefile", root)
     shutil.copy(ROOT / "requirements" / "install.sh", root / "requirements")
+    first = make_wheel(root / "wheels", "tinypip")
+    (root / "requirements" / "pip.txt").write_text(first, encoding="utf-8")
     core, dev = make_wheel(root / "wheels", "tinycore"), make_wheel(root / "wheels", "tinydev")
     (root / "requirements" / "core.txt").write_text(core, encoding="utf-8")
     (root / "requirements" / "dev.txt").write_text(core + dev, encoding="utf-8")
@@ -165,11 +168,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a ``python3`` whose ``-m venv`` copies an environment: seconds are saved.
 
-    In all else it is the real one.
+    Its pip is that of the lock already, so that it is this one whose complaints are understood. In
+    all else it is the real one.
     """
     whole, bare = made[0] / ".venv", tmp_path_factory.mktemp("bare") / ".venv"
-    own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made")
+    own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made", "pip*")
     shutil.copytree(whole, bare, symlinks=True, ignore=own)
+    (packages,) = bare.glob("lib/*/site-packages")
+    for ours in Path(sysconfig.get_path("purelib")).glob("pip*"):
+        shutil.copytree(ours, packages / ours.name)
     folder = tmp_path_factory.mktemp("quick")
     program(
         folder / "python3",
@@ -193,7 +200,7 @@ def test_concurrent_runs_set_up_once(made: Made) -> None:
     root, ended = made
     assert [(code, err) for code, _, err in ended] == [(0, ""), (0, "")]
     assert "".join(out for _, out, _ in ended).count(SETTING_UP) == 1
-    assert modules(root) == {"tiny", "tinycore", "tinydev"}
+    assert modules(root) == {"tiny", "tinypip", "tinycore", "tinydev"}
 
 
 def test_half_made_is_made_anew(made: Made) -> None:
@@ -230,13 +237,13 @@ def test_levels_are_added(project: Path, quick: Path) -> None:
     """What a level has more is added; the packages that a monitor runs from are untouched."""
     path = f"{quick}:{os.environ['PATH']}"
     assert run(project, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinycore"}
+    assert modules(project) == {"tiny", "tinypip", "tinycore"}
     (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
     assert run(project, ".venv/dev.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinycore", "tinydev"}
+    assert modules(project) == {"tiny", "tinypip", "tinycore", "tinydev"}
     assert run(project, ".venv/bench.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinycore", "tinydev", "tinybench"}
+    assert modules(project) == {"tiny", "tinypip", "tinycore", "tinydev", "tinybench"}
     assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert run(project, "core") == run(project, "dev") == (0, "", "")
 
@@ -247,7 +254,7 @@ def test_a_refusal_spoils_nothing(project: Path, quick: Path) -> None:
     assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
     code, out, err = run(project, "dev", PATH=path, **closed())
     assert (code, out, err.count("\n")) == (3, ADDING, 1)
-    assert modules(project) == {"tiny", "tinycore"}
+    assert modules(project) == {"tiny", "tinypip", "tinycore"}
     assert run(project, "dev", PATH=path) == (0, ADDING, "")
 
 
@@ -345,7 +352,7 @@ def test_newer_python_on_path_takes_over(project: Path, old: Path, quick: Path) 
     program(old / "python3.12", "exit 127")
     program(old / "python3.13", f'exec "{quick}/python3" "$@"')
     assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinycore"}
+    assert modules(project) == {"tiny", "tinypip", "tinycore"}
 
 
 def test_named_python_is_honoured(project: Path, old: Path) -> None:
