@@ -61,17 +61,18 @@ class FirstWord:
     """Whether canaries have said since the start that a model judges, or that it guesses.
 
     A restart forgets what was known. Until it is known anew, alerts hold what was known before:
-    else a restart would end them. ``kind`` is that of the verdicts, or ``all``.
+    else a restart would end them.
     """
 
-    def __init__(self, kind: str, model: str, telemetry: CanaryTelemetry) -> None:
-        self._gauge, self._answers = telemetry.unknown.labels(kind, model), 0
+    def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
+        self._gauge, self._answers = telemetry.unknown.labels(model), 0
         self._gauge.set(1)
 
-    def heard(self, state: Guessing) -> None:
+    def heard(self, state: Guessing, kinds: GuessedKinds) -> None:
         """One more canary has led to this state."""
         self._answers += 1
-        if state.is_guessing or (self._answers >= KNOWN and not state.is_doubtful):
+        is_sure = self._answers >= KNOWN and not state.is_doubtful and kinds.are_sure
+        if state.is_guessing or is_sure:
             self._gauge.set(0)
 
     def forget(self) -> None:
@@ -89,21 +90,23 @@ class GuessedKinds:
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
         self._model, self._telemetry = model, telemetry
         self._states: dict[MatrixKind, Guessing] = {}
-        self._first = {kind: FirstWord(kind, model, telemetry) for kind in KINDS}
+
+    @property
+    def are_sure(self) -> bool:
+        """Whether something is known of each kind, and none is in doubt."""
+        states = self._states
+        return {*KINDS} <= {*states} and not any(one.is_doubtful for one in states.values())
 
     def learn(self, graded: Mapping[MatrixKind, Equal]) -> None:
         """One more canary, by kind."""
         for kind, found in graded.items():
             before = self._states.get(kind, Guessing())
-            state = after(before, found.equal, found.verdicts)
-            self._set(kind, before, state)
-            self._first[kind].heard(state)
+            self._set(kind, before, after(before, found.equal, found.verdicts))
 
     def forget(self) -> None:
         """What it got wrong so far says nothing of it now."""
         for kind, before in self._states.items():
             self._set(kind, before, Guessing())
-            self._first[kind].forget()
 
     def _set(self, kind: MatrixKind, before: Guessing, state: Guessing) -> None:
         self._states[kind] = state
@@ -144,7 +147,7 @@ class CanaryWatch:
         self._tracker = AgreementTracker(telemetry, LATEST)
         self._states = [Guessing() for _ in models]
         self._kinds = [GuessedKinds(each.model, telemetry) for each in models]
-        self._first = [FirstWord("all", each.model, telemetry) for each in models]
+        self._first = [FirstWord(each.model, telemetry) for each in models]
         self._labels = ["" for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
@@ -285,7 +288,7 @@ class CanaryWatch:
         """One more canary says how many of a model's verdicts are right."""
         before, model = self._states[number], self._models[number].model
         self._states[number] = state = after(before, right, asked)
-        self._first[number].heard(state)
+        self._first[number].heard(state, self._kinds[number])
         self._known += 1
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.

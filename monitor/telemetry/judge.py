@@ -158,9 +158,8 @@ class CanaryTelemetry(AsideTelemetry):
         )
         self.unknown = Gauge(
             "rag_monitor_judge_unknown",
-            "1 from a start on until canaries have said whether a model judges or guesses: a kind "
-            "of verdicts, or all.",
-            ["kind", "model"],
+            "1 from a start on until canaries have said whether a model judges or guesses.",
+            ["model"],
             registry=registry,
         )
         self.yes_ratio = Gauge(

@@ -127,7 +127,7 @@ def not_judging(process: str) -> str:
 
 def judge_unknown(process: str) -> str:
     """The series that says whether canaries have yet to say that."""
-    return of(process, "rag_monitor_judge_unknown", 'kind="all",model="openai/gpt-4o"')
+    return of(process, "rag_monitor_judge_unknown", 'model="openai/gpt-4o"')
 
 
 def all_of(story: Story, *parts: str) -> list[str]:

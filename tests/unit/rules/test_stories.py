@@ -712,8 +712,9 @@ def test_a_restart_does_not_end_what_the_judge_does(stage: Stage) -> None:
     for process in SCORERS:
         story[not_judging(process)] = "0x29 1x29 stale"
         story[judge_unknown(process)] = "0x59 stale"
-        other = 'model="openai/other"'
-        story[of(process, "rag_monitor_judge_not_judging", other)] = "_x69 0x230"
+        for name in ("not_judging", "unknown"):
+            other = of(process, f"rag_monitor_judge_{name}", 'model="openai/other"')
+            story[other] = "_x69 0x230"
     stage.tells(story, (66, [told]), (80, []))
 
 

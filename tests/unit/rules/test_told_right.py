@@ -20,6 +20,7 @@ from tests.stages.weeks import (
     calm,
     constant,
     growing,
+    judge_unknown,
     of,
     outcome,
     picked,
@@ -536,6 +537,19 @@ def test_a_judge_that_guesses_one_kind_is_a_ticket(stage: Stage, kind: str) -> N
     other = of("score-2", "rag_monitor_judge_not_judging", 'model="n"')
     both = causes(stage, {**story, **seen, other: constant(1)})
     assert both == ["canaries", "canaries_of_a_kind"]
+
+
+def test_a_restart_does_not_end_the_ticket_of_a_kind(stage: Stage) -> None:
+    """Although nothing is said of the kind before its first canary; it ends when it is known."""
+    about = 'model="openai/gpt-4o"'
+    story = calm()
+    for process in SCORERS:
+        story[judge_unknown(process)] = "0x29 1x29 0x240"
+        kind = of(process, "rag_monitor_judge_guesses_kind", f'kind="reference",{about}')
+        story[kind] = "1x29 stale _x9 0x250"
+    moments = stage.said(story, 24, 35, 55, 75)
+    told = {at: [one["cause"] for one in moments[at]] for at in (24, 35, 55, 75)}
+    assert told == {at: ["canaries_of_a_kind"] for at in (24, 35, 55)} | {75: []}
 
 
 def causes(stage: Stage, story: Story) -> list[str]:

@@ -238,31 +238,35 @@ async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
 async def test_nobody_says_that_a_judge_judges_before_it_is_known(seed: int) -> None:
     """After a restart an alert goes on as long: of a guesser until it is found out once more."""
     bench = CanaryBench(Erring(0.0, seed=1), seed=seed)
-    assert unknown(bench) == {"all", *KINDS}
-    await bench.score(50)
-    assert "all" not in unknown(bench)
+    assert is_unknown(bench)
+    await bench.score(250)
+    assert not is_unknown(bench)
     for habit in HABITS.values():
         guesser = CanaryBench(Stub(habit), seed=seed)
-        while "all" in unknown(guesser):
+        while is_unknown(guesser):
             assert guesser.sample("judge_not_judging", model="m") == 0
             await guesser.score(1)
         assert guesser.sample("judge_not_judging", model="m") == 1
-    of_a_kind = CanaryBench(OfOneText("R"), seed=seed)
-    while "reference" in unknown(of_a_kind):
-        assert "reference" not in guessed(of_a_kind)
-        await of_a_kind.score(1)
-    assert "reference" in guessed(of_a_kind)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_nor_is_one_that_guesses_a_kind_known_before_that_is_found(seed: int) -> None:
+    """Else the ticket would end between."""
+    bench = CanaryBench(OfOneText("R"), seed=seed)
+    while is_unknown(bench):
+        await bench.score(1)
+    assert guessed(bench) == {"reference"}
 
 
 async def test_what_is_known_since_a_start_stays_known() -> None:
     """A later doubt, a time of guessing and its end are no restart."""
     bench = CanaryBench(Erring(0.0, seed=1))
-    await bench.score(50)
+    await bench.score(250)
     for judge in (Stub(HABITS["always n"]), Erring(0.0, seed=1)):
         bench.answers(judge)
         for _ in range(100):
             await bench.score(1)
-            assert "all" not in unknown(bench)
+            assert not is_unknown(bench)
 
 
 async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:
@@ -316,10 +320,9 @@ def guessed(bench: CanaryBench, model: str = "m") -> set[str]:
     return {kind for kind in KINDS if bench.sample(name, kind=kind, model=model)}
 
 
-def unknown(bench: CanaryBench, model: str = "m") -> set[str]:
-    """The kinds of which canaries have not yet said whether a model judges them."""
-    kinds = ("all", *KINDS)
-    return {kind for kind in kinds if bench.sample("judge_unknown", kind=kind, model=model)}
+def is_unknown(bench: CanaryBench) -> bool:
+    """Whether canaries have yet to say if the model judges."""
+    return bool(bench.sample("judge_unknown", model="m"))
 
 
 async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
