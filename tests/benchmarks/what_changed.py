@@ -157,10 +157,8 @@ class World:
         history = self.aggregator.history(KEY, self.now)
         if history is None:
             raise SystemExit("no history of a detector")
-        counted = history.counted
-        return explained(
-            state, Story(counted[:began], counted[began:]), history, self.now, "tenant"
-        )
+        before, since = history.counted[:began], history.counted[began:]
+        return explained(state, Story(before, since, since), history, self.now, "tenant")
 
 
 def observation(segment: str, value: float | None, failed: bool) -> Observation:
