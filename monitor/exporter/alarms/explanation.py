@@ -192,7 +192,8 @@ def _change(
     better = CATALOGUE[state.key.metric].higher_is_better
     before, since = (_sums(part, state.key.metric) for part in (excerpt.before, excerpt.since))
     found = estimate(since, before.plus(since), better, baseline.dependence)
-    compared = Compared(baseline.mean, as_worse(state.baseline, better) - baseline.mean, better)
+    margin = as_worse(state.baseline, better) - baseline.mean
+    compared = Compared(baseline.mean, margin, better, 10.0**state.threshold)
     worth = 0.0
     if since.scored:
         long = long_spread(before.plus(since))
@@ -218,11 +219,15 @@ def _change(
 
 
 class Compared(NamedTuple):
-    """What the slots are held against: the usual mean, and the margin above it; larger is worse."""
+    """What the slots are held against: the usual mean, and the margin above it; larger is worse.
+
+    ``threshold`` is A, for the evidence that they are.
+    """
 
     usual: float
     margin: float
     higher_is_better: bool | None
+    threshold: float
 
 
 def at_the_alarm(
@@ -244,9 +249,8 @@ def at_the_alarm(
         return found
     better = compared.higher_is_better
     mix = as_worse(found.value, better) - seen
-    value, *ends = (
-        min(1.0, max(0.0, one + mix)) for one in changed_mean(possible, usual, trials_per_score)
-    )
+    told = changed_mean(possible, usual, trials_per_score, compared.threshold)
+    value, *ends = (min(1.0, max(0.0, one + mix)) for one in told)
     lower, upper = turned(widened((ends[0], ends[1]), found.missing_ratio or 0.0), better)
     return replace(found, value=as_worse(value, better), lower=lower, upper=upper)
 

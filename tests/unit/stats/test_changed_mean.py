@@ -19,10 +19,14 @@ from monitor.stats.onset import onset
 SCORES = st.lists(st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0]), min_size=1, max_size=60)
 USUAL = st.floats(0.0, 1.0)
 TRIALS = st.floats(0.1, 20.0)
+THRESHOLDS = st.floats(1.0, 1e7)
+A = 25_200.0
 
 
-def _by_its_definition(scores: Sequence[float], usual: float, trials: float) -> list[float]:
-    """Quantiles of a fine grid: likelihood of each start and mean, times δ^-1.6 dδ."""
+def _by_its_definition(
+    scores: Sequence[float], usual: float, trials: float, power: float
+) -> list[float]:
+    """Quantiles of a fine grid: likelihood of each start and mean, times δ^-power dδ."""
     cells = 4_000
     least, most = math.log(0.05 * usual * (1 - usual)), math.log(1 - usual)
     edges = [math.exp(least + (most - least) * i / cells) for i in range(cells + 1)]
@@ -34,7 +38,7 @@ def _by_its_definition(scores: Sequence[float], usual: float, trials: float) -> 
             factor = (mean / usual) ** score * ((1 - mean) / (1 - usual)) ** (1 - score)
             ratio *= factor**trials
             likely += ratio
-        weights.append(likely * change**-1.6 * (high - low))
+        weights.append(likely * change**-power * (high - low))
     total, sums = sum(weights), list(accumulate(weights))
     return [
         usual + edges[next(i for i, one in enumerate(sums) if one >= share * total)]
@@ -42,19 +46,21 @@ def _by_its_definition(scores: Sequence[float], usual: float, trials: float) -> 
     ]
 
 
-def test_it_is_the_median_of_what_is_likely() -> None:
+@pytest.mark.parametrize(("threshold", "power"), [(A, 1.6), (5_000.0, 1.5), (100.0, 1.0)])
+def test_it_is_the_median_of_what_is_likely(threshold: float, power: float) -> None:
     """And its interval holds 95 %, as of the definition on a much finer grid."""
     scores = [0.0, 0.0, 0.25, 0.0] * 10 + [0.5, 0.25, 0.0, 0.75] * 5
-    found, told = _by_its_definition(scores, 0.08, 1.8), changed_mean(scores, 0.08, 1.8)
+    found = _by_its_definition(scores, 0.08, 1.8, power)
+    told = changed_mean(scores, 0.08, 1.8, threshold)
     assert told == pytest.approx(found, rel=0.01)
 
 
-@given(SCORES, USUAL, TRIALS)
+@given(SCORES, USUAL, TRIALS, THRESHOLDS)
 def test_it_is_worse_than_usual_and_within_its_interval(
-    scores: list[float], usual: float, trials: float
+    scores: list[float], usual: float, trials: float, threshold: float
 ) -> None:
     """Whatever the scores are; a usual mean of 0 or 1 counts as next to it."""
-    value, lower, upper = changed_mean(scores, usual, trials)
+    value, lower, upper = changed_mean(scores, usual, trials, threshold)
     assert min(usual, 0.999) < lower < value < upper <= 1.0
 
 
@@ -63,7 +69,7 @@ def test_the_same_scores_give_the_same_bits(
     scores: list[float], usual: float, trials: float
 ) -> None:
     """Two exporters tell the same."""
-    assert changed_mean(scores, usual, trials) == changed_mean(list(scores), usual, trials)
+    assert changed_mean(scores, usual, trials, A) == changed_mean(list(scores), usual, trials, A)
 
 
 @given(SCORES, st.floats(0.02, 0.5), st.floats(0.5, 4.0))
@@ -71,8 +77,17 @@ def test_worse_scores_at_the_end_tell_of_a_worse_mean(
     scores: list[float], usual: float, trials: float
 ) -> None:
     """One that is wholly wrong makes none of it better."""
-    before, then = (changed_mean(all_of, usual, trials) for all_of in (scores, [*scores, 1.0]))
+    before, then = (changed_mean(all_of, usual, trials, A) for all_of in (scores, [*scores, 1.0]))
     assert then.value >= before.value * (1 - 1e-9)
+
+
+@given(SCORES, st.floats(0.02, 0.5), st.floats(0.5, 4.0), THRESHOLDS, THRESHOLDS)
+def test_of_the_same_scores_a_low_threshold_tells_no_less(
+    scores: list[float], usual: float, trials: float, one: float, other: float
+) -> None:
+    """The scores have to say it: the prior has less to say."""
+    low, high = (changed_mean(scores, usual, trials, a) for a in sorted((one, other)))
+    assert low.value >= high.value * (1 - 1e-9)
 
 
 def test_many_scores_before_a_change_are_thinned_out() -> None:
@@ -80,8 +95,18 @@ def test_many_scores_before_a_change_are_thinned_out() -> None:
     rng = random.Random(1)
     quiet = [float(rng.random() < 0.08) for _ in range(20_000)]
     worse = [float(rng.random() < 0.4) for _ in range(60)]
-    few, many = (changed_mean([*quiet[-number:], *worse], 0.09, 1.0) for number in (500, 20_000))
+    few, many = (changed_mean([*quiet[-number:], *worse], 0.09, 1.0, A) for number in (500, 20_000))
     assert many == pytest.approx(few, rel=0.05)
+
+
+def test_a_large_change_is_told_by_little_evidence_too() -> None:
+    """×3 at a threshold of 1,300: at least three quarters of it, and in most intervals."""
+    told = [_at_the_alarm(seed, 0.24, 1_300.0)[0] for seed in range(80)]
+    ratio = (statistics.fmean(one.value for one in told) - 0.08) / 0.16
+    holds = sum(one.lower <= 0.24 <= one.upper for one in told)
+    print(f"told {ratio:.2f} of it; {holds} hold")
+    assert 0.75 < ratio < 1.15
+    assert holds >= 72
 
 
 @pytest.mark.parametrize("mean", [0.12, 0.24])
@@ -96,9 +121,9 @@ def test_it_exaggerates_less_than_the_scores_since_the_start(mean: float) -> Non
     assert holds >= 72
 
 
-def _at_the_alarm(seed: int, mean: float) -> tuple[ChangedMean, float]:
+def _at_the_alarm(seed: int, mean: float, a: float = 10_000.0) -> tuple[ChangedMean, float]:
     """What is told, and the mean since the estimated start."""
-    rng, b, a = random.Random(seed), 0.096, 10_000.0
+    rng, b = random.Random(seed), 0.096
     scores = [float(rng.random() < 0.08) for _ in range(300)]
     evidence = NO_EVIDENCE
     for score in scores:
@@ -108,5 +133,5 @@ def _at_the_alarm(seed: int, mean: float) -> tuple[ChangedMean, float]:
         evidence = after(evidence, uniform(scores[-1], b), a)
     found = onset((uniform(score, b) for score in scores), a)
     assert found is not None
-    told = changed_mean(scores[found.possible :], 0.088, 1.0)
+    told = changed_mean(scores[found.possible :], 0.088, 1.0, a)
     return told, statistics.fmean(scores[found.first :])

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.exporter.alarms.explanation import Compared, Story, at_the_alarm
+from monitor.exporter.alarms import explanation
+from monitor.exporter.alarms.explanation import Compared, Story, at_the_alarm, story
 from monitor.exporter.alarms.transitions import carry_over, transitions
 from monitor.exporter.alarms.worst import with_claims
 from monitor.exporter.messages.explained import explained
@@ -76,9 +77,9 @@ def test_an_alarm_opens_once_with_its_explanation() -> None:
     assert opened.stands_out is not None
     assert opened.change.before == pytest.approx(0.9, abs=0.01)
     assert opened.change.value is not None
-    assert opened.change.value < 0.81
+    assert opened.change.value < 0.8
     assert opened.change.within < 0 < (opened.evidence or 0.0)
-    assert opened.answer.startswith("faithfulness of bot fell 0.89 → about 0.80 (")
+    assert opened.answer.startswith("faithfulness of bot fell 0.89 → about 0.7")
     assert opened.answer.endswith("; tenant=bolt 0.79 → 0.51, the others 1.00 → 1.00")
     assert opened.judge_failures.verdict == "normal"
 
@@ -519,6 +520,9 @@ def test_an_alarm_settles_once_from_what_comes_after_it() -> None:
     assert f"n = {settled.settled.n:.0f} since the alarm" in settled.answer
 
 
+A = 1_300.0
+
+
 def slots_of(values: Sequence[float], baseline: float) -> list[Counted]:
     """Slots with these values, larger is worse, beside a baseline."""
     drift = aggregator(usual(0, 10))
@@ -540,7 +544,7 @@ def told_of(values: Sequence[float], since: int, baseline: float = 0.15) -> Esti
     story = Story([], slots[since:], slots)
     mean = sum(values[since:]) / len(values[since:])
     found = Estimate(mean, mean - 0.1, mean + 0.1, 40.0, 0.0)
-    return at_the_alarm(found, story, Compared(0.125, baseline - 0.125, None), 2.0)
+    return at_the_alarm(found, story, Compared(0.125, baseline - 0.125, None, A), 2.0)
 
 
 BEFORE, SINCE = [0.0, 0.0, 0.0, 0.5] * 20, [0.5, 0.0, 0.5] * 10
@@ -549,7 +553,7 @@ BEFORE, SINCE = [0.0, 0.0, 0.0, 0.5] * 20, [0.5, 0.0, 0.5] * 10
 def test_a_mean_at_the_alarm_is_told_from_all_that_may_belong_to_it() -> None:
     """As of any start: less than since the estimated one, as far as what is before has its say."""
     found = told_of(BEFORE + SINCE, len(BEFORE))
-    told = changed_mean(BEFORE + SINCE, 0.1375, 2.0)
+    told = changed_mean(BEFORE + SINCE, 0.1375, 2.0, A)
     assert (found.value, found.lower, found.upper) == pytest.approx(told)
     assert 0.1375 < (found.lower or 0.0) < (found.value or 0.0) < 1 / 3
 
@@ -561,7 +565,7 @@ def test_a_mean_at_the_alarm_keeps_what_the_traffic_changed() -> None:
     slots = slots_of(shifted, 0.4)
     story = Story([], slots[len(BEFORE) :], slots)
     found = Estimate(1 / 3 + 0.25, 0.5, 0.7, 40.0, 0.0)
-    told = at_the_alarm(found, story, Compared(0.125, 0.025, None), 2.0)
+    told = at_the_alarm(found, story, Compared(0.125, 0.025, None, A), 2.0)
     assert told.value == pytest.approx((plain.value or 0.0) + 0.25)
     assert told.lower == pytest.approx((plain.lower or 0.0) + 0.25)
 
@@ -572,10 +576,26 @@ def test_a_mean_at_the_alarm_is_mirrored_where_more_is_better() -> None:
     slots = slots_of(BEFORE + SINCE, 0.15)
     story = Story([], slots[len(BEFORE) :], slots)
     found = Estimate(2 / 3, 0.5, 0.8, 40.0, 0.5)
-    told = at_the_alarm(found, story, Compared(0.125, 0.025, True), 2.0)
+    told = at_the_alarm(found, story, Compared(0.125, 0.025, True, A), 2.0)
     assert told.value == pytest.approx(1.0 - (plain.value or 0.0))
     assert told.lower == pytest.approx(1.0 - (0.5 * (plain.upper or 0.0) + 0.5))
     assert told.upper == pytest.approx(1.0 - 0.5 * (plain.lower or 0.0))
+
+
+def test_a_mean_at_the_alarm_goes_by_the_threshold() -> None:
+    """A lower one tells more of the change, but from 10,000 on all tell the same."""
+    drift, now = aggregator(INCIDENT), START + 302.0
+    (state,) = (one for one in drift.states(now) if one.alarm)
+    history = drift.history(state.key, now)
+    assert history is not None
+    excerpt = story(history, 10.0**state.threshold)
+    assert excerpt is not None
+    told = [
+        explanation.explained(state._replace(threshold=log10), excerpt, history, now, None)
+        for log10 in (6.0, 4.0, 3.5, 3.0)
+    ]
+    high, enough, low, lower = (one.change.value or 0.0 for one in told)
+    assert high == enough > low > lower
 
 
 def test_a_mean_that_is_no_worse_is_told_as_it_is() -> None:
@@ -583,4 +603,4 @@ def test_a_mean_that_is_no_worse_is_told_as_it_is() -> None:
     found = told_of([0.0, 0.25] * 20, 20)
     assert (found.value, found.lower) == pytest.approx((0.125, 0.025))
     nothing = Estimate(None, None, None, 0.0, None)
-    assert at_the_alarm(nothing, Story([], [], []), Compared(0.1, 0.0, None), 0.0) == nothing
+    assert at_the_alarm(nothing, Story([], [], []), Compared(0.1, 0.0, None, A), 0.0) == nothing
