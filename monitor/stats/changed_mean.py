@@ -108,12 +108,18 @@ def _rarer(threshold: float) -> float:
 
 
 def _starts(scores: Sequence[float]) -> list[_Start]:
-    """The possible starts from the last one back, thinned out evenly by their distance."""
-    found, total, step = list[_Start](), 0.0, 1
+    """The possible starts from the last one back, thinned out evenly by their distance.
+
+    A score above 1, of a pick that stands for others, weighs as much as its value: no mean is above
+    1. But all scores together tell no more than so many do; else a single one, which is just what
+    raises an alarm, would tell of a mean of 1.
+    """
+    found, worth, total, step = list[_Start](), 0.0, 0.0, 1
     for number, score in enumerate(reversed(scores), 1):
+        worth += max(1.0, score)
         total += score
         if number % step == 0:
-            found.append(_Start(number, total, step))
+            found.append(_Start(number, total * (number / worth), step))
             if number == step * _EACH:
                 step *= 2
     return found

@@ -55,6 +55,25 @@ def test_it_is_the_median_of_what_is_likely(threshold: float, power: float) -> N
     assert told == pytest.approx(found, rel=0.01)
 
 
+@pytest.mark.parametrize("heavy", [2.0, 3.0, 4.8])
+def test_one_pick_that_stands_for_others_does_not_decide(heavy: float) -> None:
+    """Directed picks count for several; what raises an alarm is often one of them."""
+    scores = [0.0, 0.25] * 60
+    alike, told = (changed_mean([*scores, last], 0.085, 2.0, A) for last in (1.0, heavy))
+    mean = sum([*scores, heavy]) / (len(scores) + 1)
+    assert told.value <= mean + 0.03
+    assert told.upper < 0.6
+    assert told.value - alike.value < 0.05
+
+
+def test_heavy_and_light_picks_tell_the_mean_that_they_stand_for() -> None:
+    """Half of the traffic by one pick in five: of weights 2.5 and 0.625 about the same mean."""
+    light = [0.625 * value for value in (0.0, 0.25, 0.25, 0.5)]
+    scores = [*light, 2.5 * 0.5] * 60
+    told = changed_mean(scores, 0.085, 1.0, A)
+    assert told.value == pytest.approx(sum(scores) / len(scores), rel=0.1)
+
+
 @given(SCORES, USUAL, TRIALS, THRESHOLDS)
 def test_it_is_worse_than_usual_and_within_its_interval(
     scores: list[float], usual: float, trials: float, threshold: float
