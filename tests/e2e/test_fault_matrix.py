@@ -10,6 +10,7 @@ import pytest
 
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
+from monitor.judge.manner import Examples, Manner
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.pipeline.plans import PLANS, PipelineName
 from monitor.records import Judgement
@@ -83,7 +84,9 @@ async def all_judged(
     retries: int = 4,
     *,
     relevance: bool = False,
+    examples: Examples = "fixed",
 ) -> list[Judgement | JudgeFailed]:
+    # ``auto`` asks about one claim a call after so many faults: some cannot strike then.
     settings = LlmSettings(
         model="openai/judge",
         api_base=server.url,
@@ -92,6 +95,7 @@ async def all_judged(
         attempt_timeout_s=4.0,
         retries=retries,
         relevant_to_question="judged" if relevance else "labels",
+        examples=examples,
         # Every call goes wrong, and a cut one is halved again and again: what a fault may do to
         # verdicts is looked at here, not how many calls it may cost.
         max_calls=1_000,
@@ -108,6 +112,20 @@ async def all_judged(
     ended = await asyncio.gather(*map(one, found))
     await judge.aclose()
     return ended
+
+
+async def test_a_judge_that_is_asked_in_other_manners_gives_no_wrong_verdict_either() -> None:
+    """From the fixed example to one claim a call, while every call goes wrong once."""
+    found = [case for fault in Fault for case in cases(fault, 2)]
+    async with JudgeServer(labels(found), FaultPlan(rules=tuple(map(rule, Fault)))) as server:
+        ended = await all_judged(server, "joint", found, examples="auto")
+    versions = set()
+    for case, end in zip(found, ended, strict=True):
+        if isinstance(end, Judgement):
+            assert end.verdicts == case.verdicts, case.interaction.interaction_id
+            versions.add(end.judge.version)
+    assert sum(isinstance(end, Judgement) for end in ended) >= 0.9 * len(found)
+    assert len(versions) == len(Manner)
 
 
 @pytest.mark.timeout(280)

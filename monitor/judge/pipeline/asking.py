@@ -109,7 +109,8 @@ class Asker:
         if not self.manner.shaped:
             return longest
         # What no call may hold goes with the fixed example; no request has both.
-        shown = largest_examples(task, passages, claims)
+        most = min(passages, MAX_PASSAGES_PER_CALL), min(claims, MAX_CLAIMS_PER_CALL)
+        shown = largest_examples(task, *most)
         return max(longest, self._prompts.longest_rules(task) + shown, key=len)
 
     async def ask(

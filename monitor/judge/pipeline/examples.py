@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypedDict
 
-from monitor.judge.pipeline.material import MAX_CLAIMS_PER_CALL, MAX_PASSAGES_PER_CALL
 from monitor.judge.pipeline.parsing import (
     ADDRESSES,
     QUESTION,
@@ -259,10 +258,10 @@ def turns_for(request: object) -> tuple[Turn, ...]:
 def largest_examples(task: Task, most_passages: int, most_claims: int) -> str:
     """The texts of the longest example turns of a task, for estimates.
 
-    Of requests with so many passages and claims at most, and no more than a call may have.
+    Of requests with so many passages and claims at most, which is no more than a call may have.
     """
-    numbers = tuple(str(i + 1) for i in range(min(most_passages, MAX_PASSAGES_PER_CALL)))
-    claims = tuple(f"c{i + 1}" for i in range(min(most_claims, MAX_CLAIMS_PER_CALL)))
+    numbers = tuple(str(i + 1) for i in range(most_passages))
+    claims = tuple(f"c{i + 1}" for i in range(most_claims))
     match task:
         case VerifyRequest.task:
             turns = verify_example((*numbers, RESPONSE, REFERENCE), claims)

@@ -27,7 +27,7 @@ async def test_the_sentence_says_how_bad_it_is() -> None:
     """Where nothing was ever empty, what came before the first empty one is not part of it."""
     settings = load({}, flags=SETTINGS)
     found = await incident("passages empty in 100 %", seed=2, settings=settings)
-    assert "fell 1.00 → about 0.0" in found.said
+    assert "fell 1.00 → about 0.1" in found.said
 
 
 async def test_quiet_days_are_quiet() -> None:
