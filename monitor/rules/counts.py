@@ -30,6 +30,9 @@ RECENT_PICKS: Final = "application_outcome_reason:rag_monitor_picks:increase_rec
 DEAD: Final = "stage_cause:rag_monitor_dead_letters:increase"
 MISSING: Final = "application_judge:rag_score_missing_ratio:max"
 SAMPLES: Final = "application_judge:rag_score_samples:max"
+#: Whether a model guesses, while that is known.
+GUESSES: Final = "model:rag_monitor_judge_not_judging:known"
+GUESSES_KIND: Final = "kind_model:rag_monitor_judge_guesses_kind:known"
 LONG: Final = "_long"
 #: Reasons of what never was an interaction that a judge could have been asked about.
 UNREAD: Final = "tombstone|no_root|trace_too_large"
@@ -42,10 +45,23 @@ def counts(plan: AlertPlan) -> list[Recording]:
         Recording(END, plan.one_of_replicas("rag_monitor_input_end_offset")),
         Recording(LAG, plan.one_of_replicas("rag_monitor_group_lag_records")),
         _late(plan),
+        Recording(GUESSES, _known(plan, "rag_monitor_judge_not_judging")),
+        Recording(GUESSES_KIND, _known(plan, "rag_monitor_judge_guesses_kind", "kind")),
     ]
     for end, window in windows.items():
         found += _by_window(plan, end, window)
     return [*found, _recent(plan), _recent_picks(plan), *_by_application(plan)]
+
+
+def unknown(plan: AlertPlan, *beside: str) -> str:
+    """Models of which nobody knows since a start, beside series with more labels than the model."""
+    alike = f"ignoring ({', '.join(beside)}) " if beside else ""
+    replicas = ", ".join(plan.alerts.replicas)
+    return f"{alike}min without ({replicas}) (rag_monitor_judge_unknown) == 1"
+
+
+def _known(plan: AlertPlan, gauge: str, *beside: str) -> str:
+    return f"{plan.one_of_replicas(gauge)} unless {unknown(plan, *beside)}"
 
 
 def _by_window(plan: AlertPlan, end: str, window: str) -> list[Recording]:

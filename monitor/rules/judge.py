@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.config import seconds
-from monitor.rules.counts import JUDGED, MISSING, OUTCOMES, RECENT, RECENT_PICKS, SAMPLES
+from monitor.rules.counts import (
+    GUESSES,
+    GUESSES_KIND,
+    JUDGED,
+    MISSING,
+    OUTCOMES,
+    RECENT,
+    RECENT_PICKS,
+    SAMPLES,
+    unknown,
+)
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
 from monitor.rules.promql import asked
@@ -14,7 +24,6 @@ from monitor.rules.quality import plain_metric
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
 #: Audited interactions below which κ is not told.
 _AUDITED: Final = 50
-_GUESSES: Final = "rag_monitor_judge_not_judging"
 #: The metrics in which verdicts of a kind have a part, of the kinds that canaries ask about. Rules
 #: know no formulas: a test holds this to them.
 RESTS_ON: Final = {
@@ -117,23 +126,24 @@ def _stopped(plan: AlertPlan) -> Alert:
     )
 
 
-def _guesses(plan: AlertPlan, gauge: str, *beside: str) -> str:
-    """What a gauge of guessing says; and while nobody knows, what it said when somebody did.
+def _guesses(plan: AlertPlan, gauge: str, known: str, *beside: str) -> str:
+    """What a gauge of guessing says; and while nobody knows, what was ``known`` last.
 
     Nobody knows from a restart on until canaries have said it anew (that holds for a day at most),
     and while no scorer runs (for an hour). A model that is configured no more is not told of.
     ``beside``: the labels of the gauge beside the model.
     """
-    now, replicas = plan.one_of_replicas(gauge), ", ".join(plan.alerts.replicas)
-    alike = f"ignoring ({', '.join(beside)}) " if beside else ""
-    unknown = f"{alike}min without ({replicas}) (rag_monitor_judge_unknown) == 1"
     any_scorer = plan.one_of_replicas("rag_monitor_judge_unknown", "model")
     return (
-        f"(\n  {now} == 1\n"
-        f"  or (last_over_time(({now} unless {unknown})[1d:1m]) == 1 and {unknown})\n"
-        f"  or (last_over_time(({now} unless {unknown})[1h:1m]) == 1 "
+        f"(\n  {plan.one_of_replicas(gauge)} == 1\n"
+        f"  or (last_over_time({known}[1d]) == 1 and {unknown(plan, *beside)})\n"
+        f"  or (last_over_time({known}[1h]) == 1 "
         f"unless ignoring ({', '.join((*beside, 'model'))}) {any_scorer})\n)"
     )
+
+
+def _guesses_at_all(plan: AlertPlan) -> str:
+    return _guesses(plan, "rag_monitor_judge_not_judging", GUESSES)
 
 
 def _doubtful(plan: AlertPlan) -> Alert:
@@ -141,7 +151,7 @@ def _doubtful(plan: AlertPlan) -> Alert:
         "RagMonitorJudgeDoubtful",
         "page",
         JUDGE,
-        expr=_guesses(plan, _GUESSES),
+        expr=_guesses_at_all(plan),
         labels={"cause": "canaries"},
         summary="The judge {{ $labels.model }} answers, but does not judge",
         description="The judge {{ $labels.model }} answers interactions with known verdicts no "
@@ -157,7 +167,7 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
 
     Of a model that guesses on the whole it is told already.
     """
-    kinds = _guesses(plan, "rag_monitor_judge_guesses_kind", "kind")
+    kinds = _guesses(plan, "rag_monitor_judge_guesses_kind", GUESSES_KIND, "kind")
     rests = "".join(
         f"{{{{ {'if' if not number else 'else if'} eq $labels.kind `{kind}` }}}}"
         + ", ".join(metrics)
@@ -167,7 +177,7 @@ def _guesses_one_kind(plan: AlertPlan) -> Alert:
         "RagMonitorJudgeDoubtful",
         "ticket",
         JUDGE,
-        expr=f"{kinds}\nunless ignoring (kind) {_guesses(plan, _GUESSES)}",
+        expr=f"{kinds}\nunless ignoring (kind) {_guesses_at_all(plan)}",
         labels={"cause": "canaries_of_a_kind"},
         summary="The judge {{ $labels.model }} guesses about the {{ $labels.kind }}",
         description="Whether the {{ $labels.kind }} supports a claim, the judge "
