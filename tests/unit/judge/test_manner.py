@@ -33,7 +33,7 @@ def test_only_what_one_claim_a_call_can_heal_asks_for_it() -> None:
     choice = MannerChoice("auto")
     assert choice.ask_for_shaped()
     told(choice, [True] * 40, several=False)
-    for task in ("label_passages", "quote_evidence"):
+    for task in ("judge_relevance", "quote_evidence"):
         for _ in range(40):
             choice.observe(task, choice.now, refused=True, several=True)
     assert choice.now == Manner.SHAPED

@@ -480,6 +480,7 @@ async def test_an_estimate_is_that_of_the_request_s_own_example(claims_per_call:
     pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, caps=caps)
     await pipeline.judge(FULL, spent)
     largest = len(asker.instructions("verify_claims"))
+    assert len(asker.instructions("verify_claims", 60_000, 300)) == largest
     for system, terms in zip(model.systems, model.terms, strict=True):
         shown = sum(len(text) for turn in terms.turns for text in turn)
         if not terms.turns:
