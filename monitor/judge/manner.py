@@ -9,9 +9,11 @@ from typing import Final, Literal
 
 Examples = Literal["fixed", "shaped", "auto"]
 
-#: ``auto`` goes on to the next manner once so many of so many latest first replies were refused.
+#: ``auto`` goes on once so many of so many latest first replies were refused.
 _REFUSED: Final = 5
 _OF: Final = 20
+#: Claims asked alone, and read each time, that show that this helps.
+_ALONE: Final = 20
 
 
 class Manner(IntEnum):
@@ -30,34 +32,52 @@ class MannerChoice:
 
     ``fixed`` and ``shaped`` stay what they are. ``auto`` begins as ``fixed``, and goes on for good
     to the next manner when the model needs it; ``report`` is called then. Larger models hardly need
-    it, and it costs tokens.
+    it, and it costs tokens. One claim a call costs most, and a provider in trouble spoils replies
+    about one claim, too. So there is a trial first, of which ``report_trial`` tells: every second
+    interaction is asked about claim by claim, and both must show what they are.
     """
 
     def __init__(
-        self, wanted: Examples = "auto", report: Callable[[Manner], None] = lambda _: None
+        self,
+        wanted: Examples = "auto",
+        report: Callable[[Manner], None] = lambda _: None,
+        report_trial: Callable[[], None] = lambda: None,
     ) -> None:
         self.now = Manner.SHAPED if wanted == "shaped" else Manner.FIXED
+        #: How often it went on, began a trial or ended one.
+        self.changes = 0
         self._may_change, self._report = wanted == "auto", report
+        self._report_trial = report_trial
         self._latest: deque[bool] = deque(maxlen=_OF)
+        self._alone: int | None = None  # read in this trial; None while there is none
+        self._is_alone_next = True
 
     @property
     def shaped(self) -> bool:
         """Whether turns of the very shape of a request go before it."""
         return self.now >= Manner.SHAPED
 
-    def observe(self, task: str, asked: Manner, *, refused: bool, several: bool = False) -> None:
-        """The first reply to a request of this manner was refused or not; texts have no shape.
+    def of_next(self) -> Manner:
+        """The manner of an interaction that begins; a trial takes turns."""
+        if self._alone is None:
+            return self.now
+        self._is_alone_next = not self._is_alone_next
+        return self.now if self._is_alone_next else Manner.ONE_CLAIM
 
-        ``several``: about claims of which each can be asked alone. Nothing else is a reason to go
-        on from ``SHAPED``.
+    def observe(self, task: str, changes: int, *, refused: bool, several: bool = False) -> None:
+        """The first reply to a request, sent after so many ``changes``, was refused or not.
+
+        Texts have no shape. ``several``: about claims of which each can be asked alone. Nothing
+        else is a reason to go on from ``SHAPED``.
         """
-        if not self._may_change or asked != self.now or task == "extract_claims":
+        if not self._may_change or changes != self.changes or task == "extract_claims":
             return
-        alone_helps = several and task == "verify_claims"
-        if self.now == Manner.FIXED or (alone_helps and self.now == Manner.SHAPED):
+        if self.now == Manner.FIXED:
             self._latest.append(refused)
-            if sum(self._latest) >= _REFUSED:
+            if self._is_refused:
                 self._go_on()
+        elif self.now == Manner.SHAPED and task == "verify_claims":
+            self._observe_claims(refused=refused, several=several)
 
     def ask_for_shaped(self) -> bool:
         """The judge has shown that it needs examples of the shape; whether that changes anything.
@@ -69,7 +89,32 @@ class MannerChoice:
         self._go_on()
         return True
 
+    @property
+    def _is_refused(self) -> bool:
+        return sum(self._latest) >= _REFUSED
+
+    def _observe_claims(self, *, refused: bool, several: bool) -> None:
+        if several:
+            self._latest.append(refused)
+        if self._alone is None:
+            if self._is_refused:
+                self._change(alone=0)
+                self._report_trial()
+            return
+        if not several:
+            self._alone += 1
+        was_only_once = len(self._latest) == _OF and not self._is_refused
+        if was_only_once or (refused and not several):
+            self._change(alone=None)
+        elif self._is_refused and self._alone >= _ALONE:
+            self._go_on()
+
     def _go_on(self) -> None:
         self.now = Manner(self.now + 1)
-        self._latest.clear()
+        self._change(alone=None)
         self._report(self.now)
+
+    def _change(self, alone: int | None) -> None:
+        self._latest.clear()
+        self._alone = alone
+        self.changes += 1

@@ -31,7 +31,7 @@ from typing import Any, Final
 
 from monitor.errors import JudgeFailed
 from monitor.judge.llm.judge import LlmJudge
-from monitor.judge.manner import Examples, Manner, MannerChoice
+from monitor.judge.manner import Examples, MannerChoice
 from monitor.judge.pipeline.identity import LlmSettings
 from monitor.judge.protocol import CostMeter
 from monitor.stats.guessing import Guessing, after
@@ -168,9 +168,9 @@ class _CountedReplies(MannerChoice):
         super().__init__(wanted)
         self.replies = Counter[bool]()
 
-    def observe(self, task: str, asked: Manner, *, refused: bool, several: bool = False) -> None:
+    def observe(self, task: str, changes: int, *, refused: bool, several: bool = False) -> None:
         self.replies[refused] += 1
-        super().observe(task, asked, refused=refused, several=several)
+        super().observe(task, changes, refused=refused, several=several)
 
 
 def guessing(found: Found) -> str:

@@ -122,7 +122,9 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.manner = manner or MannerChoice(settings.examples, self._report_manner)
+        self.manner = manner or MannerChoice(
+            settings.examples, self._report_manner, self._report_trial
+        )
         asker = Asker(self._complete, self._prompts, observe, self.manner)
         extract: Extract = Extractor(asker)
         if cache is not None:
@@ -182,6 +184,9 @@ class LlmJudge:
     def _report_manner(self, manner: Manner) -> None:
         """From here on it is another version of the judge."""
         logger().warning(_SAID_OF[manner], model=self._settings.model)
+
+    def _report_trial(self) -> None:
+        logger().info("judge_one_claim_trial", model=self._settings.model)
 
     def _extraction_version(self) -> tuple[str, ...]:
         model = self._clients[-1].model_id

@@ -150,7 +150,7 @@ class Asker:
         first: ReplyRejected | None = None
         # Both times the same, whatever is learned of the model in between: one conversation.
         examples = turns_for(request) if self.manner.shaped else ()
-        observe = partial(self.manner.observe, request.task, self.manner.now, several=separable)
+        observe = partial(self.manner.observe, request.task, self.manner.changes, several=separable)
         while True:
             reply_text = _ReplyText()
             try:

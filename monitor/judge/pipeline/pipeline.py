@@ -92,7 +92,7 @@ class Pipeline:
         """
         spent = cost_meter or CostMeter()
         # Also where nothing is verified: what a judge says of no claims is of its version, too.
-        spent.manner = max(spent.manner, self._asker.manner.now)
+        spent.manner = max(spent.manner, self._asker.manner.of_next())
         spent.allowance.bind(self._ceiling, self._at_once)
         try:
             with self._extract.for_one() as source:

@@ -6,10 +6,19 @@ from monitor.judge.manner import Manner, MannerChoice
 
 
 def told(choice: MannerChoice, refused: list[bool], *, several: bool = True) -> Manner:
-    """The manner after these first replies to requests of the manner of then."""
+    """The manner after these first replies, each of the manner of then."""
     for one in refused:
-        choice.observe("verify_claims", choice.now, refused=one, several=several)
+        choice.observe("verify_claims", choice.changes, refused=one, several=several)
     return choice.now
+
+
+def on_trial() -> tuple[MannerChoice, list[str]]:
+    """One that tries claims one by one, and what it has said."""
+    said: list[str] = []
+    choice = MannerChoice("auto", lambda to: said.append(to.name), lambda: said.append("trial"))
+    assert told(choice, [True] * 10) == Manner.SHAPED
+    assert said == ["SHAPED", "trial"]
+    return choice, said
 
 
 def test_auto_goes_on_once_replies_are_refused() -> None:
@@ -17,15 +26,51 @@ def test_auto_goes_on_once_replies_are_refused() -> None:
     said: list[Manner] = []
     choice = MannerChoice("auto", said.append)
     for refused in [True, True, *[False] * 18, True, True, True, True]:
-        choice.observe("verify_claims", choice.now, refused=refused, several=True)
-        choice.observe("extract_claims", choice.now, refused=True)
+        choice.observe("verify_claims", choice.changes, refused=refused, several=True)
+        choice.observe("extract_claims", choice.changes, refused=True)
     assert choice.now == Manner.FIXED
     assert told(choice, [True]) == Manner.SHAPED
     assert told(choice, [True] * 4 + [False] * 16 + [True] * 4) == Manner.SHAPED
-    assert told(choice, [True]) == Manner.ONE_CLAIM
+    assert choice.of_next() == Manner.SHAPED
+    assert told(choice, [True]) == Manner.SHAPED
+    assert [choice.of_next() for _ in range(4)] == [Manner.ONE_CLAIM, Manner.SHAPED] * 2
+    told(choice, [True] * 5)
+    assert told(choice, [False] * 19, several=False) == Manner.SHAPED
+    assert told(choice, [False], several=False) == Manner.ONE_CLAIM
     assert told(choice, [True] * 40) == Manner.ONE_CLAIM
+    assert choice.of_next() == Manner.ONE_CLAIM
     assert not choice.ask_for_shaped()
     assert said == [Manner.SHAPED, Manner.ONE_CLAIM]
+
+
+def test_what_is_refused_about_one_claim_as_well_is_not_healed_by_it() -> None:
+    """A provider in trouble: the trial ends, and after more refused replies another begins."""
+    choice, said = on_trial()
+    told(choice, [False] * 19, several=False)
+    told(choice, [True] * 5)
+    assert told(choice, [True], several=False) == Manner.SHAPED
+    assert choice.of_next() == Manner.SHAPED
+    assert told(choice, [False] * 40, several=False) == Manner.SHAPED
+    told(choice, [True] * 5)
+    assert said == ["SHAPED", "trial", "trial"]
+    assert choice.of_next() == Manner.ONE_CLAIM
+
+
+def test_a_bad_minute_changes_nothing_when_it_is_over() -> None:
+    """Both are read in the trial: several claims a call stay."""
+    choice, said = on_trial()
+    told(choice, [False] * 40, several=False)
+    told(choice, [True] * 4 + [False] * 16)
+    assert choice.now == choice.of_next() == Manner.SHAPED
+    told(choice, [True] * 4 + [False] * 16)
+    assert said == ["SHAPED", "trial"]
+
+
+def test_the_latest_replies_decide_a_trial() -> None:
+    """Also those that come before twenty claims have been read."""
+    choice, _ = on_trial()
+    told(choice, [True] * 5 + [False] * 12 + [True] * 5)
+    assert told(choice, [False] * 20, several=False) == Manner.ONE_CLAIM
 
 
 def test_only_what_one_claim_a_call_can_heal_asks_for_it() -> None:
@@ -35,16 +80,21 @@ def test_only_what_one_claim_a_call_can_heal_asks_for_it() -> None:
     told(choice, [True] * 40, several=False)
     for task in ("judge_relevance", "quote_evidence"):
         for _ in range(40):
-            choice.observe(task, choice.now, refused=True, several=True)
-    assert choice.now == Manner.SHAPED
+            choice.observe(task, choice.changes, refused=True, several=True)
+    assert choice.now == choice.of_next() == Manner.SHAPED
 
 
 def test_replies_of_an_earlier_manner_say_nothing_of_this_one() -> None:
-    """Requests that were under way when it changed."""
+    """Requests that were under way when it changed, or when a trial began."""
     choice = MannerChoice("auto")
     choice.ask_for_shaped()
     for _ in range(40):
-        choice.observe("verify_claims", Manner.FIXED, refused=True, several=True)
+        choice.observe("verify_claims", choice.changes - 1, refused=True, several=True)
+    assert choice.of_next() == Manner.SHAPED
+    choice, _ = on_trial()
+    told(choice, [False] * 20, several=False)
+    for _ in range(40):
+        choice.observe("verify_claims", choice.changes - 1, refused=True, several=True)
     assert choice.now == Manner.SHAPED
 
 
@@ -53,5 +103,5 @@ def test_what_is_set_stays() -> None:
     fixed, shaped = MannerChoice("fixed"), MannerChoice("shaped")
     assert told(fixed, [True] * 40) == Manner.FIXED
     assert not fixed.ask_for_shaped()
-    assert told(shaped, [True] * 40) == Manner.SHAPED
+    assert told(shaped, [True] * 40) == shaped.of_next() == Manner.SHAPED
     assert (fixed.shaped, shaped.shaped) == (False, True)

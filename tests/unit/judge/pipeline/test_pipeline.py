@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -520,20 +520,35 @@ def of_several(body: dict[str, Any]) -> str | None:
 
 
 async def test_claims_are_asked_one_by_one_once_several_are_refused_in_every_shape() -> None:
-    """First the example changes, then the number of claims; whatever has begun ends as it began."""
-    choice = MannerChoice("auto")
-    manners, firsts = list[Manner](), list[list[int]]()
-    for turn in range(7):
+    """The example changes, then claims are alone in turns, then always; each version is told."""
+    choice, fours = MannerChoice("auto"), list[tuple[Manner, int]]()
+    for turn in range(12):
         model, spent = Model(TWO_TEXTS, answers=(of_several,) * 40), CostMeter()
         asker = Asker(model, load_prompts(), manner=choice)
         found = await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(FULL, spent)
         assert found.verdicts == (await judged(Model(TWO_TEXTS), FULL)).verdicts, turn
-        manners.append(spent.manner)
-        firsts.append([len(b["claims"]) for b in model.asked if "claims" in b])
-    assert manners == sorted(manners)
-    assert {*manners} == {*Manner}
-    assert firsts[0][0] == 4
-    assert firsts[-1] == [1, 1, 1, 1]
+        sizes = [len(body["claims"]) for body in model.asked if "claims" in body]
+        assert (sizes == [1, 1, 1, 1]) == (spent.manner == Manner.ONE_CLAIM), turn
+        fours.append((spent.manner, sizes[0]))
+    joint, alone = (Manner.SHAPED, 4), (Manner.ONE_CLAIM, 1)
+    assert fours[:2] == [(Manner.FIXED, 4), joint]  # the first one's halves were shaped already
+    in_turns = fours.index(alone)
+    assert fours[in_turns : in_turns + 4] == [alone, joint, alone, joint]
+    assert fours[-4:] == [alone] * 4
+
+
+async def test_a_bad_hour_does_not_make_every_claim_a_call_for_good() -> None:
+    """What spoils replies about one claim, too, is none of the model's habits."""
+    choice, calls = MannerChoice("auto"), list[int]()
+    for turn in range(120):
+        spoilt = (None, None, *[lambda _: "{}"] * 60) if turn < 40 else ()
+        model = Model(TWO_TEXTS, answers=spoilt)
+        asker = Asker(model, load_prompts(), manner=choice)
+        with suppress(JudgeFailed):
+            await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(FULL, CostMeter())
+        calls.append(len(model.asked))
+    assert choice.now == Manner.SHAPED
+    assert calls[-20:] == [3] * 20
 
 
 @pytest.mark.parametrize(("calls", "sizes"), [(64, {1}), (24, {2}), (12, {4}), (4, {8, 4})])
