@@ -107,6 +107,7 @@ class GuessedKinds:
         """What it got wrong so far says nothing of it now."""
         for kind, before in self._states.items():
             self._set(kind, before, Guessing())
+        self._states.clear()
 
     def _set(self, kind: MatrixKind, before: Guessing, state: Guessing) -> None:
         self._states[kind] = state

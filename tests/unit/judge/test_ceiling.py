@@ -277,6 +277,13 @@ def test_extras_leave_room_for_what_is_planned() -> None:
     allowance.plan(NOTHING)
 
 
+def test_a_third_is_of_what_is_left_beside_a_plan() -> None:
+    """And of no limit there is none."""
+    assert Ceiling(64, 1_000).third(Demand(4, 100)) == Ceiling(20, 300)
+    assert Ceiling(64).third(Demand(4, 100)) == Ceiling(20)
+    assert not Ceiling(3).third(Demand(2, 0)).allows(Demand(1, 0))
+
+
 def material(passages: int, claims: int) -> Material:
     texts = [f"Fact {n}." for n in range(passages)]
     found = Claims(response=tuple(f"Claim {n}." for n in range(claims)))

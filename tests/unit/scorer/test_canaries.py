@@ -19,9 +19,10 @@ from monitor.judge.pipeline.recheck_choice import Equal
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.records import Claims, Judgement, Outcome, Usage, Verdicts, read_score_record
-from monitor.scorer.canaries import GuessedKinds
+from monitor.scorer.canaries import FirstWord, GuessedKinds
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
+from monitor.stats.guessing import Guessing
 from monitor.telemetry import CanaryTelemetry
 from tests.stages.canaries import OTHER, CanaryBench, others_ended
 from tests.stages.captured_log import captured_log
@@ -269,6 +270,28 @@ async def test_what_is_known_since_a_start_stays_known() -> None:
         for _ in range(100):
             await bench.score(1)
             assert not is_unknown(bench)
+
+
+async def test_another_judge_has_to_say_its_own_first_word() -> None:
+    """Four answers, and something of each kind: what was known of the one before is no word."""
+    registry = CollectorRegistry()
+    telemetry = CanaryTelemetry(registry)
+    first, kinds = FirstWord("m", telemetry), GuessedKinds("m", telemetry)
+    one_of_each = {kind: Equal(1, 1) for kind in KINDS}
+
+    def hear(answers: int) -> float | None:
+        for _ in range(answers):
+            kinds.learn(one_of_each)
+            first.heard(Guessing(), kinds)
+        return registry.get_sample_value("rag_monitor_judge_unknown", {"model": "m"})
+
+    assert hear(3) == 1
+    first.forget()
+    kinds.forget()
+    assert hear(3) == 1
+    assert hear(1) == 0
+    kinds.forget()
+    assert not kinds.are_sure
 
 
 async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:

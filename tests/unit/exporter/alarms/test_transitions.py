@@ -26,7 +26,7 @@ from monitor.records.alarm import MOST_CLAIMS, AlarmRecord, ReleaseNearby, read_
 from monitor.records.durations import in_words
 from monitor.stats.baseline import Baseline
 from monitor.stats.changed_mean import changed_mean
-from monitor.stats.drift import uniform
+from monitor.stats.drift import directed, uniform
 from monitor.stats.estimate import Estimate
 from tests.stages.incident import (
     INCIDENT,
@@ -556,6 +556,21 @@ def test_a_mean_at_the_alarm_is_told_from_all_that_may_belong_to_it() -> None:
     told = changed_mean(BEFORE + SINCE, 0.1375, 2.0, A)
     assert (found.value, found.lower, found.upper) == pytest.approx(told)
     assert 0.1375 < (found.lower or 0.0) < (found.value or 0.0) < 1 / 3
+
+
+def test_slots_without_a_value_say_nothing_of_what_a_mean_rose_to() -> None:
+    """They have their step, for judgements fail where scores are bad; a score they are not."""
+    slots = slots_of(BEFORE + SINCE, 0.15)
+    failed_pick = directed(None, 0.5, 0.05, 0.2, 0.15, 0.15)
+    assert (failed_pick.starts, failed_pick.by < 0) == (0.0, True)
+    empty = slots[0]._replace(value=None, deviation=failed_pick)
+    among = [each for one in slots for each in (one, empty)]
+    found = Estimate(1 / 3, 0.2, 0.4, 40.0, 0.0)
+    told = [
+        at_the_alarm(found, Story([], all_[since:], all_), Compared(0.125, 0.025, None, A), 2.0)
+        for all_, since in ((slots, len(BEFORE)), (among, 2 * len(BEFORE)))
+    ]
+    assert told[0] == told[1]
 
 
 def test_a_mean_at_the_alarm_keeps_what_the_traffic_changed() -> None:
