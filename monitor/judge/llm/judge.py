@@ -122,9 +122,7 @@ class LlmJudge:
             )
             for made in map(settings.of_model, settings.models())
         )
-        self.manner = manner or MannerChoice(
-            settings.examples, self._report_manner, self._report_trial
-        )
+        self.manner = manner or self._own_manner()
         asker = Asker(self._complete, self._prompts, observe, self.manner)
         extract: Extract = Extractor(asker)
         if cache is not None:
@@ -180,6 +178,9 @@ class LlmJudge:
         A pair has one shape, and no example.
         """
         return self._settings.pipeline != "pairs" and self.manner.ask_for_shaped()
+
+    def _own_manner(self) -> MannerChoice:
+        return MannerChoice(self._settings.examples, self._report_manner, self._report_trial)
 
     def _report_manner(self, manner: Manner) -> None:
         """From here on it is another version of the judge."""
