@@ -15,51 +15,71 @@ import pytest
 from _pytest.assertion import rewrite
 from _pytest.assertion.rewrite import assertstate_key
 
-#: Files that take a minute or more, the longest first: begun last they would be waited for.
+from tests.servers.kafka_broker import missing_kafka
+
+#: Files that take half a minute or more, the longest first: begun last they would be waited for.
 LONGEST = (
     "tests/e2e/test_chaos.py",
-    "tests/e2e/test_runbooks.py",
     "tests/unit/rules/test_stories.py",
-    "tests/e2e/test_problems.py",
-    "tests/e2e/test_fault_matrix.py",
-    "tests/e2e/test_alerting.py",
-    "tests/unit/rules/test_told_right.py",
-    "tests/e2e/test_outage.py",
-    "tests/house/test_install.py",
-    "tests/e2e/test_shared_limits.py",
-    "tests/e2e/test_limits.py",
     "tests/e2e/test_poison_records.py",
-    "tests/e2e/test_baselines.py",
-    "tests/e2e/test_kill.py",
+    "tests/e2e/test_problems.py",
+    "tests/unit/rules/test_told_right.py",
+    "tests/e2e/test_alerting.py",
+    "tests/e2e/test_runbooks.py",
+    "tests/e2e/test_fault_matrix.py",
+    "tests/e2e/test_audits.py",
+    "tests/e2e/test_outage.py",
+    "tests/unit/scorer/test_canaries.py",
     "tests/e2e/test_rolling_restart.py",
-    "tests/e2e/test_judge_faults.py",
-    "tests/e2e/test_provider.py",
-    "tests/e2e/test_topics.py",
-    "tests/e2e/test_demo.py",
-    "tests/e2e/test_dashboards.py",
-    "tests/e2e/test_budget_alert.py",
-    "tests/e2e/test_hostile_records.py",
-    "tests/e2e/test_traces.py",
-    "tests/e2e/test_dead_letters_commands.py",
     "tests/e2e/test_doctor.py",
-    "tests/e2e/test_auto_blocks.py",
-    "tests/unit/rules/test_operations.py",
-    "tests/e2e/test_start.py",
-    "tests/e2e/test_status.py",
-    "tests/e2e/test_labelled_run.py",
-    "tests/e2e/test_rules.py",
+    "tests/unit/plan/test_delay.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_kill.py",
+    "tests/e2e/test_hostile_records.py",
+    "tests/e2e/test_limits.py",
+    "tests/unit/judge/limits/test_shared_quota.py",
+    "tests/e2e/test_baselines.py",
+    "tests/e2e/test_shared_limits.py",
+    "tests/e2e/test_judge_faults.py",
+    "tests/house/test_install.py",
+    "tests/e2e/test_traces.py",
+    "tests/e2e/test_audit_pages.py",
+    "tests/e2e/test_dashboards.py",
+    "tests/e2e/test_dead_letters_commands.py",
+    "tests/e2e/test_planning.py",
+    "tests/unit/audit/serve/test_pages.py",
+    "tests/e2e/test_chains.py",
+    "tests/unit/cli/test_judge_check.py",
+    "tests/e2e/test_provider.py",
+    "tests/unit/audit/store/test_database.py",
+    "tests/e2e/test_no_telemetry.py",
+    "tests/unit/judge/test_ceiling.py",
     "tests/e2e/test_demo_stack.py",
+    "tests/unit/cli/test_unused_secrets.py",
     "tests/e2e/test_composed.py",
+    "tests/e2e/test_labelled_run.py",
+    "tests/unit/sampling/test_unbiasedness.py",
+    "tests/e2e/test_forget.py",
+    "tests/e2e/test_budget_alert.py",
+    "tests/e2e/test_topics.py",
+    "tests/e2e/test_status.py",
+    "tests/unit/exporter/test_refusals.py",
+    "tests/unit/cli/test_evaluate.py",
+    "tests/e2e/test_lost_offsets.py",
+    "tests/e2e/test_pauses.py",
+    "tests/unit/rules/test_operations.py",
     "tests/e2e/test_scans.py",
-    "tests/e2e/test_exporter_clock.py",
 )
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """What ``-n auto`` means: twice as many as there are cores, for tests often wait."""
+    """What ``-n auto`` means: more than there are cores, for tests often wait.
+
+    With a broker they wait more: for what takes its time in several processes.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return 2 * (cores or 1)
+    return (2 if missing_kafka() else 3) * (cores or 1)
 
 
 def compile_share(config: pytest.Config) -> None:
