@@ -19,6 +19,7 @@ from monitor.exporter.serve.score_tables import ScoreTable, score_tables
 from monitor.records.alarm import AlarmRecord
 from monitor.runtime.shutdown import until
 from monitor.runtime.supervision import meanwhile
+from monitor.stats.period import HorizonSpan
 from monitor.telemetry import BurstTelemetry, ExporterTelemetry
 
 
@@ -57,8 +58,8 @@ class ExportRole:
             writer=secrets.token_hex(8),
         )
 
-    def _keep_s(self, period_s: int) -> int:
-        return keep_seconds(self._shared.settings, period_s)
+    def _keep_s(self, span: HorizonSpan) -> int:
+        return keep_seconds(self._shared.settings, span)
 
     @property
     def alarms(self) -> Mapping[str, AlarmRecord]:

@@ -39,7 +39,7 @@ class LiveScores:
             connection,
             Followed(
                 topics.scores,
-                lambda period_s: keep_seconds(settings, period_s),
+                lambda span: keep_seconds(settings, span),
                 topics.control,
                 topics.alarms,
             ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from monitor.config import Settings, seconds
 from monitor.kafka.topics import TopicSpec
-from monitor.stats.period import DAY_S, LENGTHS
+from monitor.stats.period import DAY_S, LENGTHS, HorizonSpan
 
 
-def keep_seconds(settings: Settings, period_s: int) -> int:
-    """How long score records must be kept: two periods or the longest window, and a day."""
+def keep_seconds(settings: Settings, span: HorizonSpan) -> int:
+    """How long score records must be kept: two periods, or what else is held, and a day."""
     longest_s = max(seconds(window) for window in settings.export.windows)
-    return max(2 * period_s, longest_s) + DAY_S
+    return max(2 * span.period_s, span.learning_s, longest_s) + DAY_S
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
@@ -18,7 +18,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     topics = settings.kafka.topics
     # As long as the longest period asks for, where it goes by how many are judged.
     longest_s = settings.drift.period_s or LENGTHS[-1] * DAY_S
-    keep_ms = keep_seconds(settings, longest_s) * 1000
+    keep_ms = keep_seconds(settings, HorizonSpan(longest_s)) * 1000
     compacted = {"cleanup.policy": "compact"}
     return [
         *(TopicSpec(name) for name in topics.interactions),

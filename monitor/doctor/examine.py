@@ -27,7 +27,7 @@ from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.judge.protocol import Judge
-from monitor.stats.period import DAY_S, period_days
+from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
@@ -147,13 +147,13 @@ def _counted(settings: Settings, found: JudgedPace) -> str:
 def _demands(settings: Settings, found: JudgedPace | None) -> Demands:
     """By the least period; the one that so many judged ask for is another matter."""
     drift = settings.drift
-    asked_s = DAY_S * period_days(None if found is None else found.per_day)
+    asked = horizon_span(None if found is None else found.per_day)
     return Demands(
-        own_topics.keep_seconds(settings, drift.period_s or DAY_S),
+        own_topics.keep_seconds(settings, HorizonSpan(drift.period_s or DAY_S)),
         settings.kafka.max_record_bytes,
         settings.kafka.create_topics,
         settings.ingest.when_behind == "completeness" and has_budget(settings),
-        own_topics.keep_seconds(settings, drift.period_s or asked_s),
+        own_topics.keep_seconds(settings, HorizonSpan(drift.period_s) if drift.period_s else asked),
     )
 
 

@@ -56,7 +56,7 @@ from monitor.records.control import (
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger
 from monitor.runtime.supervision import meanwhile
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, HorizonSpan
 from monitor.telemetry import ExporterTelemetry
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
@@ -70,12 +70,16 @@ TURN_S: Final = 0.01
 
 
 class Followed(NamedTuple):
-    """The topics that are read; ``keep_s``: a period → for how long score records must be kept."""
+    """The topics that are read; ``keep_s``: a span → for how long score records must be kept."""
 
     scores: str
-    keep_s: Callable[[int], int]
+    keep_s: Callable[[HorizonSpan], int]
     control: str
     alarms: str
+
+
+def _held_days(span: HorizonSpan) -> int:
+    return max(2 * span.period_s, span.learning_s) // DAY_S
 
 
 def _show(aggregator: ScoreAggregator, telemetry: ExporterTelemetry) -> None:
@@ -257,8 +261,8 @@ class Exporter:
 
     async def _follow_scores(self) -> None:
         """For ever: where it has to, all of it begins anew, as with a restart."""
-        topic, period_s = self._topics.scores, await self._period_s()
-        self._aggregator.begin_anew(period_s)
+        topic, span = self._topics.scores, await self._span()
+        self._aggregator.begin_anew(span)
         while True:
             another = await self._replay_and_follow()
             self._replayed = False
@@ -266,7 +270,8 @@ class Exporter:
                 short, what = "the clock was ahead", "the time between was forgotten"
                 self.clock.begin_anew()
             else:
-                short = f"evidence is now that of {another // DAY_S} days"
+                days = another.period_s // DAY_S
+                short = f"evidence is now that of {days} days, from {_held_days(another)} days held"
                 what = "the number of judged interactions a day asks for it"
             self._health.waits("exporter", f"replay of {topic}: {short}")
             logger().warning("replay_begins_anew", topic=topic, what=f"{short}: {what}")
@@ -274,11 +279,11 @@ class Exporter:
             async with self.still:
                 self._aggregator.begin_anew(another)
 
-    async def _period_s(self) -> int:
-        """The period; where it goes by the records, as long as these ask for."""
+    async def _span(self) -> HorizonSpan:
+        """For how long slots count; where it goes by the records, as these ask for."""
         aggregator, topic = self._aggregator, self._topics.scores
         if not aggregator.auto_period:
-            return aggregator.period_s
+            return aggregator.span
         await wait_for_topics(self._connection, [topic], self._health, "reader")
         scan = await TopicScan.start(self._connection, self._health)
         try:
@@ -286,8 +291,8 @@ class Exporter:
         finally:
             await scan.stop()
 
-    async def _another_period(self, day: int) -> int | None:
-        """A period that is not the present one, when this is another day.
+    async def _another_span(self, day: int) -> HorizonSpan | None:
+        """A span that is not the present one, when this is another day.
 
         Where nobody answers in time the present one holds for another day.
         """
@@ -296,18 +301,18 @@ class Exporter:
         self._day = day
         try:
             async with asyncio.timeout(PERIOD_LIMIT_S):
-                found = await self._period_s()
+                found = await self._span()
         except (DependencyRefused, TimeoutError) as error:
             logger().warning("period_unknown", topic=self._topics.scores, error=str(error))
             return None
-        return None if found == self._aggregator.period_s else found
+        return None if found == self._aggregator.span else found
 
-    async def _replay_and_follow(self) -> int | None:
-        """Until the clock has gone back, or another period is asked for, which is given back."""
+    async def _replay_and_follow(self) -> HorizonSpan | None:
+        """Until the clock has gone back, or another span is asked for, which is given back."""
         topic, now = self._topics.scores, self.clock()
         self._day = int(now) // DAY_S
         start = self._aggregator.horizon_start(now) - REPLAY_SLACK_S
-        keep_s = self._topics.keep_s(self._aggregator.period_s)
+        keep_s = self._topics.keep_s(self._aggregator.span)
         await check_retention(self._connection, topic, keep_s, self._health)
         reader = await TopicReader.start(
             self._connection, topic, self._health, start_ms=max(0, start) * 1000
@@ -318,7 +323,7 @@ class Exporter:
                 now = self._time(records)
                 if self.clock.has_gone_back:
                     return None
-                if self._replayed and (another := await self._another_period(int(now) // DAY_S)):
+                if self._replayed and (another := await self._another_span(int(now) // DAY_S)):
                     return another
                 async with self.still:
                     # First, so that records count as they come, and not all at once at the end.

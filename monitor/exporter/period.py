@@ -1,4 +1,4 @@
-"""Which period the score records ask for, where ``drift.period`` leaves it to them."""
+"""For how long the score records ask to count, where ``drift.period`` leaves it to them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import pairwise
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.kafka.replay import TopicScan
-from monitor.stats.period import DAY_S, day_bounds, pace, period_days
+from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, horizon_span, pace
 
 
 async def fit(scan: TopicScan, topic: str, aggregator: ScoreAggregator, now: float) -> None:
-    """Give an aggregator that has read nothing yet its period; ``now`` is in epoch seconds.
+    """Give an aggregator that has read nothing yet its span; ``now`` is in epoch seconds.
 
     Raises ``DependencyRefused`` when the topic is missing or may not be read.
     """
@@ -20,12 +20,12 @@ async def fit(scan: TopicScan, topic: str, aggregator: ScoreAggregator, now: flo
         aggregator.begin_anew(await asked_for(scan, topic, now))
 
 
-async def asked_for(scan: TopicScan, topic: str, now: float) -> int:
-    """Seconds: by the number of records of the last whole days, in the broker's time."""
-    return DAY_S * period_days(pace(await scan.counts(topic, day_bounds(now))))
+async def asked_for(scan: TopicScan, topic: str, now: float) -> HorizonSpan:
+    """By the number of records of the last whole days, in the broker's time."""
+    return horizon_span(pace(await scan.counts(topic, day_bounds(now))))
 
 
-def of_times(times: Iterable[float], now: float) -> int:
+def of_times(times: Iterable[float], now: float) -> HorizonSpan:
     """The same from the times of all records, in epoch seconds."""
     by_day = Counter(int(time) // DAY_S * DAY_S for time in times)
-    return DAY_S * period_days(pace([by_day[day] for day, _ in pairwise(day_bounds(now))]))
+    return horizon_span(pace([by_day[day] for day, _ in pairwise(day_bounds(now))]))

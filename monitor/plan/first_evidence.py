@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Final, NamedTuple
 
 from monitor.config import Settings, seconds
 from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
 from monitor.records import durations
-from monitor.stats.period import DAY_S, period_days
+from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
 from monitor.stats.threshold import WEEK_S
+
+#: A day: not worth to be told.
+_FEW: Final = 10
 
 
 class FirstEvidence(NamedTuple):
@@ -16,7 +20,8 @@ class FirstEvidence(NamedTuple):
 
     It is ``learned_from`` so many judged, 0 where it is given or never comes. Before that there is
     evidence against a provisional one from ``provisional_s`` on, None where there is no such one.
-    It ``stays_provisional`` where a whole one never comes.
+    It ``stays_provisional`` where a whole one never comes. Beside others an application gets none
+    that has fewer than ``least_per_day``.
     """
 
     after_s: int | None
@@ -24,6 +29,7 @@ class FirstEvidence(NamedTuple):
     period_s: int
     provisional_s: int | None = None
     stays_provisional: bool = False
+    least_per_day: int = 0
 
     def in_words(self) -> str:
         r"""When there is something to hold quality against, and for how long evidence counts.
@@ -36,6 +42,8 @@ class FirstEvidence(NamedTuple):
         """
         least, most = durations.in_words(self.period_s), durations.in_words(2 * self.period_s)
         counts = f"P is {least}: evidence of {least} to {most} counts"
+        if self.least_per_day > _FEW:
+            counts += f"; an application with fewer than {self.least_per_day:,} a day gets none"
         if self.after_s is None:
             return (
                 f"never: two periods of {least} hold too little for a baseline. Give one "
@@ -62,19 +70,20 @@ def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
     A baseline is given where an entry has all metrics that are watched: the others are learned.
     """
     drift = settings.drift
-    period_s = drift.period_s or DAY_S * period_days(per_day)
+    held = horizon_span(per_day) if drift.period_s is None else HorizonSpan(drift.period_s)
+    period_s, least = held.period_s, _least_per_day(settings, held)
     watched = set(drift.metrics)
     if any(watched <= set(given.metrics) for given in drift.baselines):
         return FirstEvidence(0, 0, period_s)
     slots_s, needed_s = drift.learn_slots / per_day * DAY_S, _needed_s(settings, per_day)
-    whole_s = _within(settings, period_s, needed_s)
-    soon_s = _within(settings, period_s, slots_s) if slots_s < needed_s else None
+    whole_s = _within(settings, held, needed_s)
+    soon_s = _within(settings, held, slots_s) if slots_s < needed_s else None
     provisional_s = None if soon_s is None else round(soon_s + seconds(drift.learn_wait))
     if whole_s is not None:
         learned_from = max(1, min(MOST_TAUGHT, round(needed_s / DAY_S * per_day)))
-        return FirstEvidence(round(whole_s), learned_from, period_s, provisional_s)
+        return FirstEvidence(round(whole_s), learned_from, period_s, provisional_s, False, least)
     if provisional_s is not None:
-        return FirstEvidence(provisional_s, drift.learn_slots, period_s, provisional_s, True)
+        return FirstEvidence(provisional_s, drift.learn_slots, period_s, provisional_s, True, least)
     return FirstEvidence(None, 0, period_s)
 
 
@@ -86,14 +95,29 @@ def _needed_s(settings: Settings, per_day: float) -> float:
     return min(enough, a_week)
 
 
-def _within(settings: Settings, period_s: int, needed_s: float) -> float | None:
+def _held_s(settings: Settings, held: HorizonSpan) -> int:
+    """For how long slots are held at least, whenever a period began."""
+    return max(held.learning_s, held.period_s, *map(seconds, settings.export.windows))
+
+
+def _least_per_day(settings: Settings, held: HorizonSpan) -> int:
+    """With how many a day an application gets a baseline, beside others that have more."""
+    drift, held_s = settings.drift, _held_s(settings, held)
+    enough = drift.learn_slots / max(2 * held.period_s, held_s)
+    if WEEK_S + seconds(drift.learn_wait) <= max(held_s, 2 * held.period_s):
+        enough = min(enough, LEAST_VALUES / WEEK_S)
+    return math.ceil(enough * DAY_S)
+
+
+def _within(settings: Settings, held: HorizonSpan, needed_s: float) -> float | None:
     """When slots of so many seconds are held together, at the latest; None: never.
 
-    They are held from the start of the previous period, or for the longest window. What is longer
-    than a period may begin in the midst of one, is dropped, and begins anew with the next.
+    They are held from the start of the previous period, or for as long as the span says, or the
+    longest window. What is longer than a period may begin in the midst of one, is dropped, and
+    begins anew with the next.
     """
-    longest_s = max(map(seconds, settings.export.windows), default=0)
+    period_s = held.period_s
     old_enough_s = needed_s + seconds(settings.drift.learn_wait)
-    if old_enough_s <= max(period_s, longest_s):
+    if old_enough_s <= _held_s(settings, held):
         return needed_s
     return 2 * needed_s - period_s if old_enough_s < 2 * period_s else None

@@ -110,6 +110,7 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
         "period_s": begins.period_s,
         "provisional_s": begins.provisional_s,
         "stays_provisional": begins.stays_provisional,
+        "least_per_day": begins.least_per_day,
         "series": series.total,
     }
 
@@ -177,6 +178,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         plan["period_s"],
         plan["provisional_s"],
         plan["stays_provisional"],
+        plan["least_per_day"],
     )
     rows = {
         "judged": f"{taken} of {sent} a minute "

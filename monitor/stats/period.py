@@ -1,11 +1,14 @@
-"""P, the time that evidence counts for: long where little is judged, so that there is enough."""
+"""P, the time that evidence counts for: long where little is judged, so that there is enough.
+
+And for how long slots are held to learn from.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import dropwhile
-from typing import Final
+from typing import Final, NamedTuple
 
 DAY_S: Final = 86_400
 #: Days that a period may last. Few steps: a pace that goes to and fro seldom changes it.
@@ -14,6 +17,28 @@ LENGTHS: Final = (1, 2, 4, 7, 14, 28)
 ENOUGH: Final = 1_500
 #: Whole days that the pace is taken from: a week, so that weekends change nothing.
 RECENT_DAYS: Final = 7
+#: Slots are held for a week and the day in which it is over: of an application that has few beside
+#: others a baseline is learned from what a week gives.
+LEARNING_S: Final = 8 * DAY_S
+#: As long as that is no more than what one a second has in two days.
+MOST_PER_DAY: Final = 20_000
+
+
+class HorizonSpan(NamedTuple):
+    """For how long slots count: ``period_s`` is P; ``learning_s`` what is held at least."""
+
+    period_s: int
+    learning_s: int = 0
+
+
+def horizon_span(per_day: float | None) -> HorizonSpan:
+    """What so many judged a day ask for.
+
+    >>> horizon_span(1_200), horizon_span(50_000)
+    (HorizonSpan(period_s=172800, learning_s=691200), HorizonSpan(period_s=86400, learning_s=0))
+    """
+    is_held = per_day is None or per_day <= MOST_PER_DAY
+    return HorizonSpan(DAY_S * period_days(per_day), LEARNING_S if is_held else 0)
 
 
 def period_days(per_day: float | None) -> int:

@@ -33,6 +33,7 @@ from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import JudgeIdentity, ScoreRecord
 from monitor.stats.estimate import Estimate, estimate, estimate_beside, long_spread
 from monitor.stats.horizon import horizon_start
+from monitor.stats.period import HorizonSpan
 from monitor.stats.releases import Rollout
 from monitor.stats.selection import Candidate, Dropped, Selection, SlotChange
 from monitor.stats.sums import Sums
@@ -85,9 +86,10 @@ class ScoreAggregator:
     """Score records in, estimates out.
 
     ``windows`` maps names to seconds; the horizon starts with the previous period of ``period_s``
-    seconds, or with the longest window. ``top_k`` applications keep their names, and those of
-    ``always``; of each up to ``judges`` judges: the rest is summed up as it comes. ``drift`` is
-    told of every slot of a named application and judge that comes to count, or no longer counts.
+    seconds, or with the longest window, or with what is held to learn from. ``top_k`` applications
+    keep their names, and those of ``always``; of each up to ``judges`` judges: the rest is summed
+    up as it comes. ``drift`` is told of every slot of a named application and judge that comes to
+    count, or no longer counts.
     ``metrics`` are those that get estimates (None: all of the ``catalogue``), which changes none of
     them; with ``segments`` they get some for every segment as well.
     """
@@ -110,13 +112,13 @@ class ScoreAggregator:
     ) -> None:
         self.windows = dict(windows)
         self.drift, self.most_ahead = drift, most_ahead
-        #: Whether the period is to go by how many are judged: whoever reads says which it is.
+        #: Whether the span is to go by how many are judged: whoever reads says which it is.
         self.auto_period = auto_period
         self._catalogue, self._reader = catalogue, Reader(catalogue, cluster_by)
         self._is_clustered = cluster_by is not None
         self._metrics = frozenset(catalogue if metrics is None else metrics)
         self._named = top_k, frozenset(always), judges
-        self.period_s, self._labels = period_s, segments
+        self.span, self._labels = HorizonSpan(period_s), segments
         self._longest_s = max(windows.values())
         self._bucket_s = bucket_seconds(windows.values())
         self._begin()
@@ -144,12 +146,17 @@ class ScoreAggregator:
         self._serial = 0
         self._now = _NEVER
 
-    def begin_anew(self, period_s: int | None = None) -> None:
+    @property
+    def period_s(self) -> int:
+        """P, in seconds."""
+        return self.span.period_s
+
+    def begin_anew(self, span: HorizonSpan | None = None) -> None:
         """Forget all records, as a restart does: whoever reads them gives them again.
 
-        What was dropped does not come back when the clock does. ``period_s`` is another period.
+        What was dropped does not come back when the clock does. ``span`` is another one.
         """
-        self.period_s = period_s or self.period_s
+        self.span = span or self.span
         if self.drift is not None:
             self.drift.begin_anew(self.period_s)
         self._begin()
@@ -166,7 +173,8 @@ class ScoreAggregator:
 
     def horizon_start(self, now: float) -> int:
         """The first event time that counts at ``now``; both in epoch seconds."""
-        return horizon_start(now, self.period_s, self._longest_s, self._bucket_s)
+        longest_s = max(self._longest_s, self.span.learning_s)
+        return horizon_start(now, self.period_s, longest_s, self._bucket_s)
 
     def add(self, record: ScoreRecord, line: bytes, place: int = NOWHERE) -> bool:
         """Take in one record; ``line`` is its bytes on the topic (they break ties).

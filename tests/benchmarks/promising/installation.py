@@ -32,7 +32,7 @@ from monitor.records.alarm import AlarmRecord
 from monitor.records.control import BaselineRecord
 from monitor.records.score import SamplingRecord, UnscoredMark
 from monitor.stats.candidates import Candidate, SlotChange
-from monitor.stats.period import day_bounds, pace, period_days
+from monitor.stats.period import HorizonSpan, day_bounds, horizon_span, pace
 from monitor.stats.sums import as_worse
 from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
 
@@ -109,8 +109,8 @@ class Advancing(Protocol):
 class Scores(Advancing, Protocol):
     """What takes in picks, as a ``ScoreAggregator`` takes in their records."""
 
-    def begin_anew(self, period_s: int) -> None:
-        """Forget all picks; the period is another one."""
+    def begin_anew(self, span: HorizonSpan) -> None:
+        """Forget all picks; they count for another span."""
 
     def add(self, pick: Pick) -> None:
         """Take in a pick, whose event time is the latest of all."""
@@ -133,9 +133,9 @@ class SlotsOnly:
         """The slots that baselines are learned from."""
         return self._training_slots
 
-    def begin_anew(self, period_s: int) -> None:
-        """Forget all picks; the period is another one."""
-        self._whole.begin_anew(period_s)
+    def begin_anew(self, span: HorizonSpan) -> None:
+        """Forget all picks; they count for another span."""
+        self._whole.begin_anew(span)
         self._begin()
 
     def add(self, pick: Pick) -> None:
@@ -293,9 +293,9 @@ class Installation:
         """Where the picks of late ask for another period, all of them are read again."""
         scores = self._found.scores
         counts = [self._by_day[day] for day, _ in pairwise(day_bounds(now))]
-        period_s = DAY * period_days(pace(counts))
-        if scores.auto_period and period_s != scores.period_s:
-            self._scores.begin_anew(period_s)
+        asked = horizon_span(pace(counts))
+        if scores.auto_period and asked != scores.span:
+            self._scores.begin_anew(asked)
             self._scores.advance(now)
             for pick in self._held:
                 if pick.at >= scores.horizon_start(now):

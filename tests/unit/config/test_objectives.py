@@ -12,7 +12,7 @@ from monitor.app.topics import keep_seconds, topic_specs
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.exporter.serve.objectives import Objective
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, HorizonSpan
 
 FAITHFUL = {"metric": "faithfulness", "window": "1h", "bound": 0.9}
 QUIET = {"metric": "hallucination", "window": "5m", "bound": 0.05, "minimum_samples": 5}
@@ -94,7 +94,7 @@ def test_little_traffic_has_objectives_of_a_week(window: str, days: int) -> None
     found = loaded([objective], export__windows=f"5m,1h,24h,{window}")
     (promised,) = promises(found)("bot")
     assert (promised.window, promised.minimum_samples) == (window, 30)
-    assert keep_seconds(found, DAY_S) == days * DAY_S
+    assert keep_seconds(found, HorizonSpan(DAY_S)) == days * DAY_S
     scores = next(one for one in topic_specs(found) if one.name == found.kafka.topics.scores)
     assert scores.configs["retention.ms"] == str(57 * DAY_S * 1000)
 

@@ -162,7 +162,10 @@ async def test_it_is_what_plan_says() -> None:
     chosen, found = settings(**ONE_METRIC), JudgedPace(24.0, False, 24.0)
     plan = made(chosen, found.assumed(), Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
     begins = first_evidence(chosen, 24.0)
-    names = "first_evidence_s", "learned_from", "period_s", "provisional_s", "stays_provisional"
+    names = (
+        *("first_evidence_s", "learned_from", "period_s"),
+        *("provisional_s", "stays_provisional", "least_per_day"),
+    )
     assert [plan[name] for name in names] == [*begins]
     for factor, delay in delays(chosen, found).items():
         assert plan["delay_s"][f"{factor:g}"] == (delay and pytest.approx(delay, abs=0.1))

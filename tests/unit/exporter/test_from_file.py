@@ -254,3 +254,17 @@ def test_a_period_by_itself_counts_each_interaction_once() -> None:
         found = made(**{"drift.period": "auto"})
         page = samples(gauges(*found[::2], lines * times, START + 140_000.0))
         assert page["rag_monitor_drift_period_seconds"] == 2 * 86_400
+
+
+def test_few_beside_many_are_learned_from_what_a_week_gives() -> None:
+    """Though the many ask for a period of two days, in which too few of them come."""
+    eight = 8 * 86_400.0
+    many = [record(str(i), 108.0 * i, 0.75, application="many") for i in range(6_400)]
+    few = [record(str(9_000 + i), 7_000.0 * i, 0.75, application="few") for i in range(98)]
+    auto = {"drift.period": "auto", "drift.learn_slots": "1000", "export.windows": "1h"}
+    found = made(**auto)
+    page = gauges(*found[::2], [each.to_json() for each in many + few], START + eight)
+    assert samples(page)["rag_monitor_drift_period_seconds"] == 2 * 86_400
+    for application in ("many", "few"):
+        labels = f'application="{application}",judge="{FIRST.label}",metric="faithfulness"'
+        assert f"rag_score_baseline{{{labels}}}" in page

@@ -14,6 +14,7 @@ from monitor.config import Settings
 from monitor.exporter.alarms.publisher import every
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.alarm import AlarmRecord
+from monitor.stats.period import HorizonSpan
 from tests.benchmarks.promising.arrays import told
 from tests.benchmarks.promising.installation import (
     JUDGED_S,
@@ -69,8 +70,8 @@ class ByRecords:
     def training_slots(self) -> TrainingSlots:
         return self._scores.training_slots
 
-    def begin_anew(self, period_s: int) -> None:
-        self._scores.begin_anew(period_s)
+    def begin_anew(self, span: HorizonSpan) -> None:
+        self._scores.begin_anew(span)
 
     def add(self, pick: Pick) -> None:
         made = record(pick)

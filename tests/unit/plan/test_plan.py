@@ -36,7 +36,7 @@ def test_segments_are_unlike_and_have_the_mean_together() -> None:
 def test_what_cannot_come_is_not_promised() -> None:
     """Twenty a day have evidence after a week, of four weeks; two a month have none, ever."""
     found = first_evidence(settings(), LITTLE.per_day)
-    assert found == FirstEvidence(7 * 86_400, 140, 28 * 86_400)
+    assert found == FirstEvidence(7 * 86_400, 140, 28 * 86_400, least_per_day=9)
     watched = watch(settings(), LITTLE, 1.0)
     assert (watched.in_period, watched.most_waited) == (28 * 20, 28 * 20)
     assert first_evidence(settings(), 2 / 30) == FirstEvidence(None, 0, 28 * 86_400)
@@ -51,19 +51,23 @@ DAY_S = 86_400
     ("flags", "per_day", "found"),
     [
         # A thousand take 1,000 s, and are ten minutes old by then.
-        ({}, 86_400, FirstEvidence(DAY_S, 10_000, DAY_S, 1_600)),
-        ({}, 500, FirstEvidence(2 * DAY_S, 1_000, 4 * DAY_S)),
-        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_000, 1_000, DAY_S)),
+        ({}, 86_400, FirstEvidence(DAY_S, 10_000, DAY_S, 1_600, least_per_day=500)),
+        ({}, 500, FirstEvidence(2 * DAY_S, 1_000, 4 * DAY_S, least_per_day=9)),
+        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_000, 1_000, DAY_S, least_per_day=500)),
         # Two days never lie within two periods of a day, of which the second has just begun.
-        ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True)),
-        ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True)),
+        ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
+        ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
         # A day and a half that begins at noon is dropped at midnight, and begins anew.
-        ({"drift__learn_for": "36h"}, 86_400, FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600)),
+        (
+            {"drift__learn_for": "36h"},
+            86_400,
+            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600, False, 500),
+        ),
         # What a window needs is held, whatever the period is.
         (
             {"drift__learn_for": "2d", "export__windows": "5m,7d"},
             86_400,
-            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600),
+            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600, False, 143),
         ),
         ({"drift__period": "1d"}, 400, FirstEvidence(None, 0, DAY_S)),
     ],
@@ -83,6 +87,13 @@ def test_it_is_said_that_a_baseline_stays_provisional() -> None:
     stays = FirstEvidence(1_600, 1_000, DAY_S, 1_600, True).in_words()
     assert stays.startswith("after 26.7 min, when a provisional baseline is learned from 1,000")
     assert "drift.learn_for" in stays
+
+
+def test_it_is_said_what_an_application_needs_beside_others() -> None:
+    """Where a week of it is not held; else next to nothing is enough."""
+    assert "fewer than 500 a day gets none" in first_evidence(settings(), 86_400).in_words()
+    for few in (first_evidence(settings(), 1_600), first_evidence(settings(), 20)):
+        assert "gets none" not in few.in_words()
 
 
 def test_a_screen_helps_only_who_lets_it_choose() -> None:
@@ -180,6 +191,7 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "period_s": 86_400,
         "provisional_s": None,
         "stays_provisional": False,
+        "least_per_day": 9,
         "series": 4_662,
     }
     assert (
