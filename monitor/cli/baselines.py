@@ -148,7 +148,8 @@ def set_baseline(
     left = [name for name in access.drift.settings.metrics if name not in record.metrics]
     if left:
         names = ", ".join(left)
-        typer.echo(f"no baseline, and so no alarm: {names}; set or freeze them, too", err=True)
+        what = "they are learned" if record.leaves_others else "set or freeze them, too"
+        typer.echo(f"no baseline, and so no alarm: {names}; {what}", err=True)
 
 
 def _access(
@@ -187,9 +188,16 @@ def _described(record: BaselineRecord) -> str:
     who = f"{record.application}  {record.judge}"
     if not record.metrics:
         return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
-    means = ", ".join(f"{name} {metric.mean:.4f}" for name, metric in record.metrics.items())
+    means = ", ".join(
+        f"{name} {metric.mean:.4f}{_by_itself(metric.origin, record.origin)}"
+        for name, metric in record.metrics.items()
+    )
     of = f" from {record.slots} slots" if record.slots else ""
     return f"{who}  {record.origin}{of}: {means}"
+
+
+def _by_itself(origin: str | None, of_record: str) -> str:
+    return "" if origin in (None, of_record) else f" ({origin})"
 
 
 def _wanted(application: str | None, judge: str | None) -> Callable[[JudgedApplication], bool]:

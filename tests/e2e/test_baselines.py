@@ -278,7 +278,15 @@ async def test_baselines_are_shown_set_frozen_and_reset(
         await until(learning, "learning anew")
     row = await shown(broker, topics)
     assert (row["origin"], row["learning"], row["slots"], row["metrics"]) == ("reset", True, 0, {})
-    assert [each.origin for each in await baselines(broker, topics)] == ["frozen", "set", "learned"]
+    _, changed, anew = written = await baselines(broker, topics)
+    assert [each.origin for each in written] == ["frozen", "frozen", "learned"]
+    origins = {name: metric.origin for name, metric in changed.metrics.items()}
+    assert origins == {
+        "faithfulness": "set",
+        "hallucination": "set",
+        "noise_sensitivity_irrelevant": None,
+    }
+    assert anew.metrics == {}
     assert "learning: 0 of 60" in (await command(broker, topics, "show"))[0]
 
 

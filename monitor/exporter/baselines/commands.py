@@ -132,7 +132,7 @@ def _metrics(
     found: dict[str, BaselineRow] = {}
     if record is not None:
         for name, metric in record.metrics.items():
-            found[name] = {"origin": record.origin, **metric.model_dump()}
+            found[name] = {**metric.model_dump(), "origin": metric.origin or record.origin}
     fixed = access.drift.fixed(*pair)
     for name, baseline in (fixed.metrics if fixed else {}).items():
         better = CATALOGUE[name].higher_is_better
@@ -173,10 +173,23 @@ def reset(
 def changed(
     access: BaselineAccess, pair: JudgedApplication, means: dict[str, float], now: float
 ) -> BaselineRecord:
-    """A record with these means; the other metrics keep what they have."""
-    before = access.baselines.records().get(baseline_key(*pair))
-    metrics = {name: MetricBaseline(mean=mean) for name, mean in means.items()}
-    return _made(pair, "set", now, {**(before.metrics if before else {}), **metrics})
+    """A record with these means."""
+    return with_means(access.baselines.records().get(baseline_key(*pair)), pair, means, now)
+
+
+def with_means(
+    before: BaselineRecord | None, pair: JudgedApplication, means: dict[str, float], now: float
+) -> BaselineRecord:
+    """The record with these means; the other metrics keep what they have, or are still learned."""
+    at = datetime.fromtimestamp(now, UTC)
+    given = {
+        name: MetricBaseline(mean=mean, origin="set", effective_from=at)
+        for name, mean in means.items()
+    }
+    if before is not None and before.metrics:
+        return before.model_copy(update={"metrics": {**before.metrics, **given}})
+    after = None if before is None else before.effective_from
+    return _made(pair, "set", now, given).model_copy(update={"learned_after": after})
 
 
 def _made(

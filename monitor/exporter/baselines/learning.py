@@ -359,7 +359,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 found.se,
                 segments,
                 spreads={name: SegmentSpread(*spread) for name, spread in found.spreads.items()},
-                provisional=record.provisional,
+                provisional=record.provisional and found.origin != "set",
                 dependence=found.dependence,
                 values=found.values,
                 halves_z=found.halves_z,
@@ -372,4 +372,10 @@ def normal_of(record: BaselineRecord) -> Normal:
         for name, found in record.metrics.items()
         if found.effective_from is not None
     }
-    return Normal(metrics, record.effective_from.timestamp(), record.provisional, later)
+    return Normal(
+        metrics,
+        record.effective_from.timestamp(),
+        record.provisional,
+        later,
+        record.leaves_others,
+    )
