@@ -254,6 +254,10 @@ async def test_baselines_are_shown_set_frozen_and_reset(
     row = await shown(broker, topics)
     assert (row["application"], row["judge"], row["learning"]) == (*PAIR, True)
     assert (row["slots"], row["needed"], row["origin"]) == (30, 60, None)
+    assert row["without"]["faithfulness"]["values"] == 30
+    out, errors = await command(broker, topics, "freeze", code=1)
+    assert "not frozen: 30 scored slots, and no metric with 60 values yet" in errors
+    assert (out, await baselines(broker, topics)) == ("", [])
 
     await produce(broker, topics["kafka__topics__scores"], sent[30:])
     await command(broker, topics, "freeze", "--application", "shop", code=1)

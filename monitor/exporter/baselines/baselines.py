@@ -38,12 +38,13 @@ class BaselineStatus(NamedTuple):
     """How it stands with an application and judge.
 
     ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
-    the configuration fixes all of it.
+    the configuration fixes all of it. ``is_due``: it is being learned, and that is enough.
     """
 
     pair: JudgedApplication
     slots: int | None
     is_learning: bool
+    is_due: bool = False
 
 
 class Baselines:
@@ -179,14 +180,22 @@ class Baselines:
             found += [one for one in (day, refined) if one is not None]
         return found
 
+    def days(self, record: BaselineRecord) -> list[DayRecord]:
+        """The whole days after it that are known."""
+        return self._days.after(record)
+
     def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""
         learned_from = {progress.pair: progress.slots for progress in self.progress}
+        due = {progress.pair for progress in self.progress if progress.done}
         for pair in sorted(self._drift.pairs()):
             record = self._records.get(baseline_key(*pair))
             if not self._drift.has_baseline(*pair):
                 yield BaselineStatus(
-                    pair, min(learned_from.get(pair, 0), self.learning_settings.slots), True
+                    pair,
+                    min(learned_from.get(pair, 0), self.learning_settings.slots),
+                    True,
+                    pair in due,
                 )
             else:
                 slots = record.slots if record and record.metrics else None
