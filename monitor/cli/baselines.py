@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.cli.baseline_lines import (
+    described,
+    metric_line,
+    not_frozen,
+    pair_line,
+    without_line,
+)
 from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
 
 if TYPE_CHECKING:
@@ -49,9 +56,11 @@ def show(
         _print_json(found)
         return
     for row in found:
-        say(_line(row))
+        say(pair_line(row))
         for name, metric in row["metrics"].items():
-            say(_metric_line(name, metric, row))
+            say(metric_line(name, metric, row))
+        for name, metric in row["without"].items():
+            say(without_line(name, metric))
     if not found:
         typer.echo("nothing is known yet: no scores, no baselines", err=True)
 
@@ -69,20 +78,28 @@ def freeze(
 
     It is the mean of the latest scored interactions.
 
-    Exit code 1 when there are none.
+    A metric with too few values keeps what it has.
+
+    Exit code 1 when none has enough.
     """
     import asyncio
 
     from monitor.exporter.baselines import commands
 
     access, now = _access(config, set_, limit)
-    wanted = _wanted(application, judge)
+    wanted, too_few = _wanted(application, judge), dict[tuple[str, str], int]()
 
     def made() -> list[BaselineRecord]:
-        return commands.freeze(access, wanted, now)
+        found = commands.freeze(access, wanted, now)
+        too_few.update(found.too_few)
+        return found.records
 
     records = asyncio.run(commands.decide(access, now, made, scores=True))
-    _tell(access, records, json, "nothing is scored of it within the horizon")
+    for pair, slots in too_few.items():
+        say(not_frozen(pair, slots, access.baselines.learning_settings.least), err=True)
+    _tell(access, records, json, "" if too_few else "nothing is scored of it within the horizon")
+    for record in records:
+        _tell_what_lacks(access, record)
 
 
 @app.command()
@@ -145,10 +162,7 @@ def set_baseline(
 
     (record,) = asyncio.run(commands.decide(access, now, made, scores=False))
     _tell(access, [record], json, "")
-    left = [name for name in access.drift.settings.metrics if name not in record.metrics]
-    if left:
-        names = ", ".join(left)
-        typer.echo(f"no baseline, and so no alarm: {names}; set or freeze them, too", err=True)
+    _tell_what_lacks(access, record)
 
 
 def _access(
@@ -170,12 +184,13 @@ def _tell(
 ) -> None:
     """Say what was published; exit code 1 when that is nothing."""
     if not records:
-        typer.echo(none, err=True)
+        if none:
+            typer.echo(none, err=True)
         raise typer.Exit(1)
     if as_json:
         _print_json([record.model_dump(mode="json", by_alias=True) for record in records])
     for record in () if as_json else records:
-        say(_described(record))
+        say(described(record))
     for record in records:
         fixed = access.drift.fixed(record.application, record.judge)
         if fixed is not None:
@@ -183,13 +198,13 @@ def _tell(
             say(f"drift.baselines goes before it: {names} of {record.key}", err=True)
 
 
-def _described(record: BaselineRecord) -> str:
-    who = f"{record.application}  {record.judge}"
-    if not record.metrics:
-        return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
-    means = ", ".join(f"{name} {metric.mean:.4f}" for name, metric in record.metrics.items())
-    of = f" from {record.slots} slots" if record.slots else ""
-    return f"{who}  {record.origin}{of}: {means}"
+def _tell_what_lacks(access: BaselineAccess, record: BaselineRecord) -> None:
+    """Say which watched metrics still have no baseline."""
+    left = [name for name in access.drift.settings.metrics if name not in record.metrics]
+    if left:
+        names = ", ".join(left)
+        what = "they are learned" if record.leaves_others else "set or freeze them, too"
+        typer.echo(f"no baseline, and so no alarm: {names}; {what}", err=True)
 
 
 def _wanted(application: str | None, judge: str | None) -> Callable[[JudgedApplication], bool]:
@@ -222,62 +237,6 @@ def _mean(item: str) -> tuple[str, float]:
     if not 0.0 <= mean <= 1.0:
         raise ConfigurationError(f"{name}: found {text!r}, expected a number from 0 to 1")
     return name, mean
-
-
-def _line(row: dict[str, Any]) -> str:
-    """One application and judge; where enough was scored, that nobody has published it.
-
-    >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 10}
-    >>> _line(row)
-    'bot  a@1  learning: 9 of 10 scored slots'
-    >>> _line({**row, "slots": 10})
-    'bot  a@1  learning: 10 of 10 scored slots; no exporter has published it yet'
-    """
-    who = f"{row['application']}  {row['judge']}"
-    if row["learning"]:
-        found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
-        is_enough = row["slots"] is not None and row["slots"] >= row["needed"]
-        return f"{found}; no exporter has published it yet" if is_enough else found
-    if row["origin"] in (None, "reset"):
-        return f"{who}  fixed by the configuration"
-    of = f" from {row['slots']} slots" if row["slots"] else ""
-    kind = "provisional" if row["provisional"] else row["origin"]
-    until = ", until a day is full and no alarm on it is open" if row["provisional"] else ""
-    return f"{who}  {kind}{of}, holds after {row['effective_from']}{until}"
-
-
-def _metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
-    """A metric of it.
-
-    >>> metric = {"mean": 0.9, "se": 0.01, "segments": {}, "origin": "learned", "hour_spread": 0.05}
-    >>> _metric_line("answered", metric, {"origin": "learned", "provisional": True}).split("  ")[-1]
-    'hours may vary by 0.0500'
-    """
-    from monitor.stats.baseline import is_unsteady
-
-    segments = ", ".join(
-        f"{key or '(absent)'} {mean:.4f}" for key, mean in metric["segments"].items()
-    )
-    parts = [f"    {name:30} {metric['mean']:.4f} (SE {metric['se']:.4f})"]
-    if metric["origin"] != row["origin"]:
-        parts.append(f"({metric['origin']})")
-    if metric.get("values"):
-        parts.append(f"from {metric['values']}")
-    if is_unsteady(metric.get("halves_z")):
-        parts.append(f"UNSTEADY: its halves differ by {abs(metric['halves_z']):.1f} SE")
-    if metric.get("first_mean") is not None:
-        then, since = metric["first_mean"], metric["mean"]
-        parts.append(f"LEARNED IN A BAD TIME? {then:.4f} then, {since:.4f} in the week after")
-    if (other := metric.get("learned_in_alarm_of")) is not None:
-        parts.append(f"LEARNED IN A BAD TIME? An alarm of {other} was open")
-    if metric.get("day_spread"):
-        parts.append(f"days vary by {metric['day_spread']:.4f}")
-    if metric.get("hour_spread"):
-        how = "may vary" if row["provisional"] else "vary"
-        parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
-    if metric.get("hours"):
-        parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
-    return "  ".join([*parts, segments]).rstrip()
 
 
 def _print_json(value: Any) -> None:

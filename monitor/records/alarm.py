@@ -7,6 +7,8 @@ like ``records``.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
@@ -30,6 +32,8 @@ NAME_CHARACTERS: Final = 200
 _MOST_HIDDEN: Final = 9.99
 #: Which of two moments was first is not known where they are nearer than this.
 _SAME_TIME_S: Final = 60.0
+#: Means below it, or so near 1, are said with two digits that tell.
+_SMALL: Final = 0.05
 
 State = Literal["open", "closed"]
 Cause = Literal["recovered", "not_watched", "new_baseline", "threshold_raised", "evidence_expired"]
@@ -280,7 +284,8 @@ def sentence(record: AlarmRecord) -> str:
     closed = record.closed_at or record.opened_at
     how = f"{_CLOSED[record.closed_because or 'not_watched']} at {_time(closed, closed)}"
     if (now := record.recovered) is not None:
-        how += f", back at {now.value:.2f} ({now.lower:.2f}–{now.upper:.2f}, n = {now.n:.0f})"
+        value, lower, upper = _figures((now.value,), now.lower, now.upper)
+        how += f", back at {value} ({lower}–{upper}, n = {now.n:.0f})"
     return f"{how}: {found}"
 
 
@@ -317,8 +322,11 @@ def _blamed(attribute: str, found: OutstandingSegment | None) -> str:
     """Whoever contributes most is the largest where all are alike: it is not to blame."""
     if found is None:
         return f"all segments of {attribute} alike"
-    own = f"{named_segment(attribute, found.segment)} {found.before:.2f} → {found.value:.2f}"
-    return f"{own}, the others {found.others_before:.2f} → {found.others_value:.2f}"
+    before, value, *others = _figures(
+        (found.before, found.value, found.others_before, found.others_value)
+    )
+    own = f"{named_segment(attribute, found.segment)} {before} → {value}"
+    return f"{own}, the others {others[0]} → {others[1]}"
 
 
 def named_segment(segment_by: str, segment: str) -> str:
@@ -335,16 +343,12 @@ def named_segment(segment_by: str, segment: str) -> str:
 def _moved(record: AlarmRecord) -> str:
     change, who = record.change, f"{record.metric} of {record.application}"
     if change.value is None or change.lower is None or change.upper is None:
-        return f"{who} is worse than {change.before:.2f} (nothing scored)"
+        return f"{who} is worse than {_figures((change.before,))[0]} (nothing scored)"
     latest = change.value if record.settled is None else record.settled.value
     worse = latest < change.before if record.higher_is_better else latest > change.before
     verb = ("fell" if record.higher_is_better else "rose") if worse else _hidden(record)
     now = record.settled or change
-    # Two decimals, or three where they would hide the change.
-    places = 3 if f"{change.before:.2f}" == f"{now.value:.2f}" else 2
-    before, value, lower, upper = (
-        f"{number:.{places}f}" for number in (change.before, now.value, now.lower, now.upper)
-    )
+    before, value, lower, upper = _figures((change.before, now.value), now.lower, now.upper)
     about, since = ("", " since the alarm") if record.settled else ("about ", "")
     return f"{who} {verb} {before} → {about}{value} ({lower}–{upper}, n = {now.n:.0f}{since})"
 
@@ -377,17 +381,40 @@ def log_fields(record: AlarmRecord) -> dict[str, JsonValue]:
         "mix_shift": change.mix,
         "within_segment_shift": change.within,
         "segments": [
-            f"{one.segment or '(absent)'}: {_plain(one.before)} → {_plain(one.value)}"
-            f" ({_plain(one.lower)}–{_plain(one.upper)}, n = {one.n:.0f})"
+            f"{one.segment or '(absent)'}: {before} → {value} ({lower}–{upper}, n = {one.n:.0f})"
             for one in record.segments
+            for before, value, lower, upper in [
+                _figures((one.before, one.value), one.lower, one.upper)
+            ]
         ],
         "since": record.since.isoformat(),
         "worst": [_worst(one) for one in record.worst],
     }
 
 
-def _plain(score: float | None) -> str:
-    return "–" if score is None else f"{score:.2f}"
+def _figures(means: Sequence[float | None], *bounds: float | None) -> list[str]:
+    """Means and the bounds of intervals, all with as many decimals: two, if that tells enough.
+
+    A mean near 0 has two digits that tell, and so has what is missing of one near 1; two means that
+    differ are not the same.
+
+    >>> _figures((0.08, 0.172)), _figures((0.004, 0.03), 0.02), _figures((0.9961, 0.91))
+    (['0.08', '0.17'], ['0.0040', '0.0300', '0.0200'], ['0.9961', '0.9100'])
+    >>> _figures((0.0, 1.0)), _figures((0.302, 0.304)), _figures((None, 0.5), None)
+    (['0.00', '1.00'], ['0.302', '0.304'], ['–', '0.50', '–'])
+    """
+    known = [mean for mean in means if mean is not None]
+    # Their errors in floating point are no digits: 1 - 0.97 is a little more than 0.03.
+    ends = [round(min(mean, 1.0 - mean), 12) for mean in known]
+    places = 2 + max((_places_more(end) for end in ends), default=0)
+    if len(known) > 1 and known[0] != known[1]:
+        places += f"{known[0]:.{places}f}" == f"{known[1]:.{places}f}"
+    return ["–" if one is None else f"{one:.{places}f}" for one in (*means, *bounds)]
+
+
+def _places_more(end: float) -> int:
+    """Decimals beyond two with which a number near 0 has two digits that tell."""
+    return -1 - math.floor(math.log10(end)) if 0.0 < end < _SMALL else 0
 
 
 def _worst(one: WorstInteraction) -> JsonValue:

@@ -65,8 +65,9 @@ class MetricBaseline(Frozen):
     number of whole days that these two are from, 0 before. Until then ``hour_spread`` is τ_h, how
     far the hours that it was learned from lie apart, 0 where that may be chance; in a provisional
     baseline what hours that were not seen may add. ``first_mean`` is what was learned at first,
-    where those days were surely better. ``effective_from`` is there
-    where it is not that of the record. ``learned_in_alarm_of`` is the judge whose alarm of the same
+    where those days were surely better. ``origin`` and ``effective_from`` are there
+    where they are not those of the record: a metric that was set leaves the others as they are.
+    ``learned_in_alarm_of`` is the judge whose alarm of the same
     metric and application was open then: what was bad may be what is normal here.
     """
 
@@ -82,6 +83,7 @@ class MetricBaseline(Frozen):
     hours: tuple[HourOffset, ...] = ()
     days: int = Field(0, ge=0)
     first_mean: Score | None = None
+    origin: Origin | None = None
     effective_from: AwareDatetime | None = None
     learned_in_alarm_of: str | None = None
 
@@ -100,7 +102,7 @@ class BaselineRecord(Keyed):
     nothing of when it was published: two exporters publish the same bytes.
 
     A ``provisional`` one was learned from less than a day, and holds until that is full; only slots
-    after ``learned_after`` teach what follows it.
+    after ``learned_after`` teach what follows it, or the metrics that were not set.
     """
 
     schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
@@ -113,6 +115,15 @@ class BaselineRecord(Keyed):
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
     learned_after: AwareDatetime | None = None
+
+    @property
+    def leaves_others(self) -> bool:
+        """Whether metrics were set before any was learned: the others are still to be.
+
+        In earlier records they never are: there the record alone says its origin.
+        """
+        found = self.metrics.values()
+        return bool(found) and self.origin == "set" and all(one.origin for one in found)
 
     @property
     def key(self) -> str:

@@ -254,6 +254,10 @@ async def test_baselines_are_shown_set_frozen_and_reset(
     row = await shown(broker, topics)
     assert (row["application"], row["judge"], row["learning"]) == (*PAIR, True)
     assert (row["slots"], row["needed"], row["origin"]) == (30, 60, None)
+    assert row["without"]["faithfulness"]["values"] == 30
+    out, errors = await command(broker, topics, "freeze", code=1)
+    assert "not frozen: 30 scored slots, and no metric with 60 values yet" in errors
+    assert (out, await baselines(broker, topics)) == ("", [])
 
     await produce(broker, topics["kafka__topics__scores"], sent[30:])
     await command(broker, topics, "freeze", "--application", "shop", code=1)
@@ -278,7 +282,15 @@ async def test_baselines_are_shown_set_frozen_and_reset(
         await until(learning, "learning anew")
     row = await shown(broker, topics)
     assert (row["origin"], row["learning"], row["slots"], row["metrics"]) == ("reset", True, 0, {})
-    assert [each.origin for each in await baselines(broker, topics)] == ["frozen", "set", "learned"]
+    _, changed, anew = written = await baselines(broker, topics)
+    assert [each.origin for each in written] == ["frozen", "frozen", "learned"]
+    origins = {name: metric.origin for name, metric in changed.metrics.items()}
+    assert origins == {
+        "faithfulness": "set",
+        "hallucination": "set",
+        "noise_sensitivity_irrelevant": None,
+    }
+    assert anew.metrics == {}
     assert "learning: 0 of 60" in (await command(broker, topics, "show"))[0]
 
 

@@ -137,4 +137,4 @@ def _baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] 
         return "is learned anew"
     how = {"learned": "learned", "set": "set by hand", "frozen": "frozen"}[record.origin]
     of = f" from {record.slots:,} judged" if record.slots else ""
-    return f"{how}{of}{', provisional until a day is full' if record.provisional else ''}"
+    return f"{how}{of}{', provisional until drift.learn_for is full' if record.provisional else ''}"

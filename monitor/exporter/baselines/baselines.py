@@ -38,12 +38,13 @@ class BaselineStatus(NamedTuple):
     """How it stands with an application and judge.
 
     ``slots``: scored slots that the baseline was, or up to now could be, learned from; None where
-    the configuration fixes all of it.
+    the configuration fixes all of it. ``is_due``: it is being learned, and that is enough.
     """
 
     pair: JudgedApplication
     slots: int | None
     is_learning: bool
+    is_due: bool = False
 
 
 class Baselines:
@@ -142,7 +143,8 @@ class Baselines:
                     continue
                 taught = yield from result.taught()
                 if taught is not None:
-                    baselines.append(self._marked(taught.baseline, result, alarms_of))
+                    learned = self._marked(taught.baseline, result, alarms_of)
+                    baselines.append(self._beside_what_was_set(learned))
                     calibrations += [one for one in (taught.calibration,) if one is not None]
         self.progress = progress
         of_days = yield from self._of_days(now, was_open)
@@ -163,6 +165,12 @@ class Baselines:
         was_provisional = self._is_provisional(result.progress.pair)
         return marked(record, times, alarms_of, was_provisional=was_provisional)
 
+    def _beside_what_was_set(self, learned: BaselineRecord) -> BaselineRecord:
+        """The record with the metrics that people have set: these are not learned."""
+        held = self._records.get(learned.key)
+        kept = {n: one for n, one in (held.metrics if held else {}).items() if one.origin == "set"}
+        return learned.model_copy(update={"metrics": {**learned.metrics, **kept}})
+
     def _of_days(self, now: float, was_open: WasOpen) -> Generator[None, None, list[Keyed]]:
         """The records of days that are over, and baselines that have enough of them."""
         found: list[Keyed] = []
@@ -172,19 +180,28 @@ class Baselines:
             found += [one for one in (day, refined) if one is not None]
         return found
 
+    def days(self, record: BaselineRecord) -> list[DayRecord]:
+        """The whole days after it that are known."""
+        return self._days.after(record)
+
     def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""
         learned_from = {progress.pair: progress.slots for progress in self.progress}
+        due = {progress.pair for progress in self.progress if progress.done}
         for pair in sorted(self._drift.pairs()):
             record = self._records.get(baseline_key(*pair))
             if not self._drift.has_baseline(*pair):
                 yield BaselineStatus(
-                    pair, min(learned_from.get(pair, 0), self.learning_settings.slots), True
+                    pair,
+                    min(learned_from.get(pair, 0), self.learning_settings.slots),
+                    True,
+                    pair in due,
                 )
             else:
-                yield BaselineStatus(
-                    pair, record.slots if record and record.metrics else None, False
-                )
+                slots = record.slots if record and record.metrics else None
+                if record is not None and record.leaves_others:
+                    slots = learned_from.get(pair, 0)
+                yield BaselineStatus(pair, slots, False)
 
     def learned_share(self, key: DriftKey) -> float:
         """In which share of the slots that were learned the metric had a value.
@@ -206,9 +223,10 @@ class Baselines:
         normal = _normal(record)
         gone = self._drift.set_normal(application, judge, normal)
         after, provisional = None, normal is not None and normal.provisional
-        if record is not None:
-            after = record.learned_after if provisional else None
-            after = record.effective_from if normal is None else after
+        if record is not None and normal is None:
+            after = record.effective_from
+        elif record is not None and (provisional or record.leaves_others):
+            after = record.learned_after
         self._learner.learn_after(
             (application, judge),
             None if after is None else after.timestamp(),

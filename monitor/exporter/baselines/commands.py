@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
+from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors
@@ -96,6 +97,10 @@ def rows(access: BaselineAccess) -> list[BaselineRow]:
     """What holds and what is being learned, for every application and judge that is known."""
     status = {found.pair: found for found in access.baselines.status()}
     records = {(r.application, r.judge): r for r in access.baselines.records().values()}
+    chosen, without = (
+        access.baselines.learning_settings,
+        without_baseline(access.baselines, access.aggregator.watched()),
+    )
     found = []
     for pair in sorted({*status, *records}):
         record = records.get(pair)
@@ -108,11 +113,15 @@ def rows(access: BaselineAccess) -> list[BaselineRow]:
                 "judge": pair[1],
                 "learning": learning,
                 "slots": (seen.slots if seen else 0) if learning else slots,
-                "needed": access.baselines.learning_settings.slots,
+                "needed": chosen.slots,
+                "least": chosen.least,
+                "due": bool(seen and seen.is_due),
                 "origin": _origin(record),
                 "provisional": bool(record and record.provisional),
+                "learn_for_s": chosen.for_s,
                 "effective_from": record.effective_from.isoformat() if record else None,
                 "metrics": _metrics(access, pair, record),
+                "without": without.get(pair, {}),
             }
         )
     return found
@@ -132,7 +141,10 @@ def _metrics(
     found: dict[str, BaselineRow] = {}
     if record is not None:
         for name, metric in record.metrics.items():
-            found[name] = {"origin": record.origin, **metric.model_dump()}
+            found[name] = {
+                **metric.model_dump(mode="json"),
+                "origin": metric.origin or record.origin,
+            }
     fixed = access.drift.fixed(*pair)
     for name, baseline in (fixed.metrics if fixed else {}).items():
         better = CATALOGUE[name].higher_is_better
@@ -145,13 +157,43 @@ def _metrics(
     return {name: found[name] for name in CATALOGUE if name in found}
 
 
+class Freezing(NamedTuple):
+    """Records that say that what is now is normal, and how many slots those have that get none."""
+
+    records: list[BaselineRecord]
+    too_few: dict[JudgedApplication, int]
+
+
 def freeze(
     access: BaselineAccess, wanted: Callable[[JudgedApplication], bool], now: float
-) -> list[BaselineRecord]:
-    """Records that say that what is now is normal."""
-    return frozen(
-        access.aggregator.watched(), access.baselines.learning_settings.slots, wanted, now
+) -> Freezing:
+    """Of those that have enough values; a metric that has too few keeps what it has."""
+    chosen, held = access.baselines.learning_settings, access.baselines.records()
+    found = frozen(access.aggregator.watched(), chosen, wanted, now)
+    return Freezing(
+        [with_the_rest(one, held.get(one.key)) for one in found if one.metrics],
+        {(one.application, one.judge): one.slots for one in found if not one.metrics},
     )
+
+
+def with_the_rest(made: BaselineRecord, before: BaselineRecord | None) -> BaselineRecord:
+    """The frozen record with the other metrics of before: their origin and time are their own.
+
+    What is provisional waits for a day that is full, and nothing is learned beside what is frozen.
+    """
+    if before is None:
+        return made
+    kept = {
+        name: metric.model_copy(
+            update={
+                "origin": metric.origin or before.origin,
+                "effective_from": metric.effective_from or before.effective_from,
+            }
+        )
+        for name, metric in before.metrics.items()
+        if name not in made.metrics and (metric.origin == "set" or not before.provisional)
+    }
+    return made.model_copy(update={"metrics": {**made.metrics, **kept}})
 
 
 def reset(
@@ -173,10 +215,23 @@ def reset(
 def changed(
     access: BaselineAccess, pair: JudgedApplication, means: dict[str, float], now: float
 ) -> BaselineRecord:
-    """A record with these means; the other metrics keep what they have."""
-    before = access.baselines.records().get(baseline_key(*pair))
-    metrics = {name: MetricBaseline(mean=mean) for name, mean in means.items()}
-    return _made(pair, "set", now, {**(before.metrics if before else {}), **metrics})
+    """A record with these means."""
+    return with_means(access.baselines.records().get(baseline_key(*pair)), pair, means, now)
+
+
+def with_means(
+    before: BaselineRecord | None, pair: JudgedApplication, means: dict[str, float], now: float
+) -> BaselineRecord:
+    """The record with these means; the other metrics keep what they have, or are still learned."""
+    at = datetime.fromtimestamp(now, UTC)
+    given = {
+        name: MetricBaseline(mean=mean, origin="set", effective_from=at)
+        for name, mean in means.items()
+    }
+    if before is not None and before.metrics:
+        return before.model_copy(update={"metrics": {**before.metrics, **given}})
+    after = None if before is None else before.effective_from
+    return _made(pair, "set", now, given).model_copy(update={"learned_after": after})
 
 
 def _made(

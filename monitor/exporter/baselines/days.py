@@ -106,12 +106,13 @@ class Days:
         return None if metrics == record.metrics else record.model_copy(update={"metrics": metrics})
 
     def _wanted(self, record: BaselineRecord) -> list[str]:
-        """The watched metrics of which days can still say something."""
+        """The watched metrics of which days can still say something: not what was set."""
         if record.origin != "learned" or record.provisional or not record.metrics:
             return []
         watched = self._drift.settings.metrics
         known = record.metrics
-        return [name for name in watched if name not in known or not known[name].days]
+        done = {name for name, found in known.items() if found.days or found.origin == "set"}
+        return [name for name in watched if name not in done]
 
     def _made(
         self, name: str, record: BaselineRecord, days: Sequence[DayRecord]

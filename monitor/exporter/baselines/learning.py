@@ -236,16 +236,20 @@ def thinned(numbers: Sequence[int], most: int = MOST_TAUGHT) -> Sequence[int]:
 
 def frozen(
     counted: Iterable[Candidate],
-    slots: int,
+    learning_settings: LearningSettings,
     wanted: Callable[[JudgedApplication], bool],
     now: float,
 ) -> list[BaselineRecord]:
-    """What is normal if the latest ``slots`` scored slots are, or all where there are fewer."""
+    """What is normal if the latest scored slots are, or all where there are fewer.
+
+    Metrics with too few values are left out; where all are, the record must not be published.
+    """
+    slots, least = learning_settings.slots, learning_settings.least
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
     chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
     return [
         _record(
-            pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen"
+            pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen", least
         ).model_copy(update={"slots": len(numbers)})
         for pair, scored, numbers in chosen
         if numbers
@@ -258,8 +262,10 @@ def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:
     return [scored[number] for number in numbers]
 
 
-def _record(pair: JudgedApplication, scored: _TimedSlots, origin: Origin) -> BaselineRecord:
-    return at_once(_recorded(pair, Lesson(scored, scored, origin)))
+def _record(
+    pair: JudgedApplication, scored: _TimedSlots, origin: Origin, least: int
+) -> BaselineRecord:
+    return at_once(_recorded(pair, Lesson(scored, scored, origin, least)))
 
 
 def _recorded(pair: JudgedApplication, lesson: Lesson) -> Generator[None, None, BaselineRecord]:
@@ -359,7 +365,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 found.se,
                 segments,
                 spreads={name: SegmentSpread(*spread) for name, spread in found.spreads.items()},
-                provisional=record.provisional,
+                provisional=record.provisional and found.origin != "set",
                 dependence=found.dependence,
                 values=found.values,
                 halves_z=found.halves_z,
@@ -372,4 +378,10 @@ def normal_of(record: BaselineRecord) -> Normal:
         for name, found in record.metrics.items()
         if found.effective_from is not None
     }
-    return Normal(metrics, record.effective_from.timestamp(), record.provisional, later)
+    return Normal(
+        metrics,
+        record.effective_from.timestamp(),
+        record.provisional,
+        later,
+        record.leaves_others,
+    )

@@ -5,6 +5,7 @@ The long sentence of the record has the same numbers; here they are in per cent,
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -91,14 +92,18 @@ def _segments(record: AlarmRecord) -> str:
 
 
 def _percent(*shares: float) -> list[str]:
-    """With one decimal where whole ones would hide the change.
+    """With one decimal where whole ones would hide the change; more where a mean would be 0.
 
     >>> _percent(0.09, 0.351, 0.27, 0.44), _percent(0.004, 0.009, 0.006, 0.02)
     (['9', '35', '27', '44'], ['0.4', '0.9', '0.6', '2.0'])
+    >>> _percent(0.0004, 0.02), _percent(0.9996, 0.91)
+    (['0.04', '2.00'], ['99.96', '91.00'])
     """
-    whole = [f"{100 * share:.0f}" for share in shares]
-    is_hidden = whole[0] == whole[1] or 0.0 < min(shares[:2]) < 0.01
-    return [f"{100 * share:.1f}" for share in shares] if is_hidden else whole
+    ends = [round(min(share, 1.0 - share), 12) for share in shares[:2]]
+    least = min((end for end in ends if end > 0.0), default=1.0)
+    is_alike = f"{100 * shares[0]:.0f}" == f"{100 * shares[1]:.0f}"
+    places = max(int(is_alike), -math.floor(math.log10(100 * least)) if least < 0.01 else 0)
+    return [f"{100 * share:.{places}f}" for share in shares]
 
 
 def _moment(moment: datetime, today: datetime) -> str:

@@ -49,13 +49,14 @@ class Normal:
 
     Only slots with a later event time than ``effective_from`` (epoch seconds) are held against it;
     ``metric_from`` has that of single metrics. A ``provisional`` one holds until there is more to
-    learn from.
+    learn from. One that ``leaves_others`` has some metrics, and the others are still learned.
     """
 
     metrics: Mapping[str, Baseline]
     effective_from: float = ALWAYS
     provisional: bool = False
     metric_from: Mapping[str, float] = field(default_factory=dict)
+    leaves_others: bool = False
 
 
 class DriftKey(NamedTuple):
@@ -187,17 +188,21 @@ class DriftDetectors:
     def is_known(self, application: str, judge: str) -> bool:
         """Whether nothing is left to learn: baselines were set, or all metrics have a fixed one."""
         normal = self._normal.get((application, judge))
-        if normal is not None and not normal.provisional:
+        if normal is not None and not normal.provisional and not normal.leaves_others:
             return True
-        return self._is_fixed(application, judge)
+        return self._is_decided(application, judge)
 
     def has_baseline(self, application: str, judge: str) -> bool:
         """Whether there is something to hold slots against, provisional or not."""
-        return (application, judge) in self._normal or self._is_fixed(application, judge)
+        return (application, judge) in self._normal or self._is_decided(application, judge)
 
-    def _is_fixed(self, application: str, judge: str) -> bool:
-        fixed = self._fixed(application, judge)
-        return fixed is not None and set(self.settings.metrics) <= set(fixed.metrics)
+    def _is_decided(self, application: str, judge: str) -> bool:
+        """Whether every watched metric is fixed, or set where the others are still learned."""
+        fixed, normal = self._fixed(application, judge), self._normal.get((application, judge))
+        decided = set[str]() if fixed is None else set(fixed.metrics)
+        if normal is not None and normal.leaves_others:
+            decided |= set(normal.metrics)
+        return bool(decided) and set(self.settings.metrics) <= decided
 
     def set_normal(
         self, application: str, judge: str, normal: Normal | None

@@ -98,9 +98,25 @@ def test_an_unknown_mix_is_not_spoken_of() -> None:
 
 
 def test_small_numbers_get_another_digit() -> None:
-    """Two decimals would say 0.00 → 0.00."""
+    """Two decimals would say 0.00 → 0.00, or 0.00 → 0.03: two digits of each mean tell."""
     small = change(before=0.001, value=0.004, lower=0.002, upper=0.009)
-    assert " rose 0.001 → about 0.004 (0.002–0.009, n = 96)" in sentence(alarm(change=small))
+    assert " rose 0.0010 → about 0.0040 (0.0020–0.0090, n = 96)" in sentence(alarm(change=small))
+    rarely = change(before=0.0043, value=0.03, lower=0.02, upper=0.04)
+    assert " rose 0.0043 → about 0.0300 (0.0200–0.0400, n = 96)" in sentence(alarm(change=rarely))
+    back = alarm(
+        state="closed",
+        closed_at=NOON,
+        closed_because="recovered",
+        recovered=SettledMean(value=0.004, lower=0.001, upper=0.01, n=80.0),
+    )
+    assert "back at 0.0040 (0.0010–0.0100, n = 80)" in sentence(back)
+
+
+def test_numbers_near_one_are_not_one() -> None:
+    """Of a metric that is nearly always 1, what is missing tells."""
+    near = change(before=0.9982, value=0.97, lower=0.95, upper=0.98)
+    found = sentence(alarm(change=near, metric="faithfulness", higher_is_better=True))
+    assert " fell 0.9982 → about 0.9700 (0.9500–0.9800, n = 96)" in found
 
 
 def test_a_closed_alarm_says_that_it_is_over() -> None:

@@ -2,88 +2,16 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from monitor.exporter.baselines.baselines import Baselines, control_state
-from monitor.exporter.baselines.days import WasOpen, never_open
-from monitor.exporter.baselines.learning import Learner, LearningSettings, normal_of
-from monitor.exporter.scores.aggregator import ScoreAggregator
-from monitor.exporter.scores.detectors import DriftDetectors, DriftKey, DriftSettings
-from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
-from monitor.stats.baseline import NOTHING
+from monitor.exporter.baselines.learning import normal_of
+from monitor.exporter.scores.detectors import DriftKey
 from monitor.stats.period import DAY_S
 from monitor.stats.recent_mix import recent_mix
-from tests.stages.score_records import START, record
-
-MORNING = START // DAY_S * DAY_S
-HOUR_S = 3_600
-METRICS = ("faithfulness", "context_recall")
-PAIR = "bot", "offline@1"
-#: Seconds since midnight → the mean, larger meaning worse.
-Law = Callable[[int, int], float]
-
-
-class Exporter:
-    """Records in, a look every hour; what is to be published holds at once."""
-
-    def __init__(self, was_open: WasOpen = never_open) -> None:
-        chosen = DriftSettings(METRICS, 1.0, None, NOTHING, DAY_S, 0)
-        self.drift, self.was_open = DriftDetectors(chosen), was_open
-        self.scores = ScoreAggregator({"1h": HOUR_S}, DAY_S, drift=self.drift)
-        self.baselines = Baselines(self.drift, Learner(LearningSettings(100, 0, METRICS, DAY_S)))
-        self.control = control_state(self.baselines)
-        self.published: list[Any] = []
-
-    def play(
-        self, days: range, law: Law, *, rare: int = 0, seed: int = 1, segment: str = ""
-    ) -> Exporter:
-        """Eight scores an hour; every ``rare``-th has a second metric."""
-        for day in days:
-            for hour in range(24):
-                rng = random.Random(f"{seed} {day} {hour}")
-                for number in range(8):
-                    name = (day * 24 + hour) * 8 + number
-                    bad = float(rng.random() < law(day, hour))
-                    scores = {"faithfulness": 1.0 - bad}
-                    if rare and name % rare == 0:
-                        scores["context_recall"] = 1.0 - bad
-                    at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 400
-                    one = record(str(name + 1), at, scores=scores, segment=segment)
-                    self.scores.add(one, one.to_json())
-                self.look(MORNING + day * DAY_S + (hour + 1) * HOUR_S)
-        return self
-
-    def look(self, now: float) -> None:
-        """Let time pass, and learn."""
-        self.scores.advance(now)
-        while found := self.baselines.learn(self.scores.training_slots, now, self.was_open):
-            for one in found:
-                self.published.append(one)
-                self.control.apply(one.key.encode(), one.to_json())
-
-    @property
-    def baseline(self) -> BaselineRecord:
-        """What holds."""
-        (found,) = self.baselines.records().values()
-        return found
-
-    def metric(self, name: str = "faithfulness") -> MetricBaseline:
-        """Of one metric."""
-        return self.baseline.metrics[name]
-
-    def first(self) -> MetricBaseline:
-        """What was learned at first, of a whole day."""
-        learned = [one for one in self.published if isinstance(one, BaselineRecord)]
-        return next(one for one in learned if not one.provisional).metrics["faithfulness"]
-
-    def days(self) -> list[DayRecord]:
-        """That were published."""
-        return [one for one in self.published if isinstance(one, DayRecord)]
+from tests.stages.daily_exporter import METRICS, MORNING, PAIR
+from tests.stages.daily_exporter import DailyExporter as Exporter
 
 
 def steady(_day: int, _hour: int) -> float:

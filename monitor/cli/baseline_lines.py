@@ -1,0 +1,128 @@
+"""What ``baseline`` says: applications and judges, their metrics, and what lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from monitor.records.control import BaselineRecord
+
+
+def pair_line(row: dict[str, Any]) -> str:
+    """One application and judge; where that is enough to learn from, that nobody has published it.
+
+    >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 1000}
+    >>> pair_line({**row, "least": 60, "due": False})
+    'bot  a@1  learning: 9 of 1000 scored slots, or a week of at least 60'
+    >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("least ")[-1]
+    '60: done; no exporter has published it yet'
+    >>> held = {"origin": "learned", "provisional": True, "effective_from": "now"}
+    >>> pair_line({**row, **held, "learning": False, "learn_for_s": 259_200}).split(", ")[-1]
+    'until 3 d are full and no alarm on it is open'
+    """
+    from monitor.records.durations import in_words
+
+    who = f"{row['application']}  {row['judge']}"
+    if row["learning"]:
+        found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
+        if row["least"] < row["needed"]:
+            found += f", or a week of at least {row['least']}"
+        return f"{found}: done; no exporter has published it yet" if row["due"] else found
+    if row["origin"] in (None, "reset"):
+        return f"{who}  fixed by the configuration"
+    of = f" from {_counted(row['slots'], 'slot')}" if row["slots"] else ""
+    found = f"{who}  {'provisional' if row['provisional'] else row['origin']}{of}"
+    found += f", holds after {row['effective_from']}"
+    if not row["provisional"]:
+        return found
+    return f"{found}, until {in_words(row['learn_for_s'])} are full and no alarm on it is open"
+
+
+def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
+    """A metric of it.
+
+    >>> metric = {"mean": 0.9, "se": 0.01, "segments": {}, "origin": "learned", "hour_spread": 0.05}
+    >>> metric_line("answered", metric, {"origin": "learned", "provisional": True}).split("  ")[-1]
+    'hours may vary by 0.0500'
+    """
+    from monitor.stats.baseline import is_unsteady
+
+    segments = ", ".join(
+        f"{key or '(absent)'} {mean:.4f}" for key, mean in metric["segments"].items()
+    )
+    parts = [f"    {name:30} {metric['mean']:.4f} (SE {metric['se']:.4f})"]
+    if metric["origin"] != row["origin"]:
+        parts.append(f"({metric['origin']})")
+    if metric.get("values"):
+        parts.append(f"from {metric['values']}")
+    if is_unsteady(metric.get("halves_z")):
+        parts.append(f"UNSTEADY: its halves differ by {abs(metric['halves_z']):.1f} SE")
+    if metric.get("first_mean") is not None:
+        then, since = metric["first_mean"], metric["mean"]
+        parts.append(f"LEARNED IN A BAD TIME? {then:.4f} then, {since:.4f} in the week after")
+    if (other := metric.get("learned_in_alarm_of")) is not None:
+        parts.append(f"LEARNED IN A BAD TIME? An alarm of {other} was open")
+    if metric.get("day_spread"):
+        parts.append(f"days vary by {metric['day_spread']:.4f}")
+    if metric.get("hour_spread"):
+        how = "may vary" if row["provisional"] else "vary"
+        parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
+    if metric.get("hours"):
+        parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
+    return "  ".join([*parts, segments]).rstrip()
+
+
+def without_line(name: str, metric: dict[str, Any]) -> str:
+    """A watched metric that has no baseline: how many values there are, and what it takes.
+
+    >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "days": 2, "needed_days": 7}
+    >>> without_line("answered", metric).split(": ")[-1]
+    '12 values; it takes 60'
+    >>> metric |= {"learns_from": "days", "values_of_days": 9, "enough": 1000}
+    >>> without_line("answered", metric).split("; ")[-1]
+    'it takes 60 on 7 whole days, or 1000 on fewer: 9 on 2 so far'
+    """
+    found = f"    {name:30} no baseline, and so no alarm: {_counted(metric['values'], 'value')}"
+    needed = metric["needed"]
+    if metric["learns_from"] == "slots":
+        return f"{found}; it takes {needed}"
+    if metric["learns_from"] is None:
+        return f"{found} of late; set or freeze it, too"
+    return (
+        f"{found} of late; it takes {needed} on {metric['needed_days']} whole days, "
+        f"or {metric['enough']} on fewer: {metric['values_of_days']} on {metric['days']} so far"
+    )
+
+
+def described(record: BaselineRecord) -> str:
+    """What was published."""
+    who = f"{record.application}  {record.judge}"
+    if not record.metrics:
+        return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
+    means = ", ".join(
+        f"{name} {metric.mean:.4f}{_by_itself(metric.origin, record.origin)}"
+        for name, metric in record.metrics.items()
+    )
+    of = f" from {_counted(record.slots, 'slot')}" if record.slots else ""
+    return f"{who}  {record.origin}{of}: {means}"
+
+
+def not_frozen(pair: tuple[str, str], slots: int, least: int) -> str:
+    """What people can do instead of freezing what nobody knows yet.
+
+    >>> not_frozen(("bot", "a@1"), 1, 60)[:69]
+    'bot  a@1  not frozen: 1 scored slot, and no metric with 60 values yet'
+    """
+    who, seen = f"{pair[0]}  {pair[1]}", _counted(slots, "scored slot")
+    return (
+        f"{who}  not frozen: {seen}, and no metric with {least} values yet; "
+        "wait, or say what is normal: rag-monitor baseline set"
+    )
+
+
+def _by_itself(origin: str | None, of_record: str) -> str:
+    return "" if origin in (None, of_record) else f" ({origin})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
