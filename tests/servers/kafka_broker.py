@@ -213,5 +213,7 @@ def _properties(directory: Path, port: int, controller_port: int) -> dict[str, s
         "group.min.session.timeout.ms": "500",
         # After a SIGKILL the next start waits until the session of the last one is over.
         "broker.session.timeout.ms": "2000",
-        "broker.heartbeat.interval.ms": "250",
+        "broker.heartbeat.interval.ms": "500",
+        # Nothing of what is idle need be written down: most brokers here are, most of the time.
+        "metadata.max.idle.interval.ms": "0",
     }
