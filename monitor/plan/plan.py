@@ -41,8 +41,8 @@ TOO_OFTEN: Final = (
 #: Where answers come in sessions. V is learned with a baseline.
 SESSIONS: Final = (
     "answers are taken for independent of each other. Where those of one {cluster} are alike, "
-    "delays are V times as long and intervals √V times as wide (V 2: twice, 1.4 times); "
-    "rag-monitor baseline show --json has V, as dependence"
+    "delays are V times as long, or a little more, and intervals √V times as wide (V 2: 1.4 "
+    "times); rag-monitor baseline show --json has V, as dependence"
 )
 
 
