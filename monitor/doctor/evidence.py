@@ -12,7 +12,7 @@ from monitor.doctor.objectives import LONG_WINDOWS, can_be_known, objectives_of
 from monitor.doctor.report import ReportLine, ok, warn
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
-from monitor.plan.plan import simulation
+from monitor.plan.plan import SESSIONS, TOO_OFTEN, simulation
 from monitor.plan.quantities import USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES, Judged
 from monitor.records.durations import in_words
@@ -38,17 +38,20 @@ async def examine(settings: Settings, target: str, found: JudgedPace) -> list[Re
     if not settings.drift.metrics:
         return []
     begins = first_evidence(settings, found.per_day)
-    seen: Delays = {}
+    seen: Delays | None = {}
     if found.per_day < LITTLE and begins.after_s is not None:
         # Seconds of it: the other checks go on.
         seen = await asyncio.to_thread(delays, settings, found)
     return [line(settings, target, found, begins, seen)]
 
 
-def delays(settings: Settings, found: JudgedPace) -> Delays:
-    """As ``plan`` has them."""
+def delays(settings: Settings, found: JudgedPace) -> Delays | None:
+    """As ``plan`` has them; None where false alarms come too often to tell."""
     judged = Judged(found.per_day / DAY_MINUTES, "traffic", 0.0)
-    seen = simulation(settings, found.assumed(), judged).delays(_SAID)
+    simulated = simulation(settings, found.assumed(), judged)
+    if simulated.alarms_too_often:
+        return None
+    seen = simulated.delays(_SAID)
     return {
         factor: None if one.median is None else one.median / found.per_day * DAY_S
         for factor, one in zip(_SAID, seen, strict=True)
@@ -56,14 +59,18 @@ def delays(settings: Settings, found: JudgedPace) -> Delays:
 
 
 def line(
-    settings: Settings, target: str, found: JudgedPace, begins: FirstEvidence, seen: Delays
+    settings: Settings, target: str, found: JudgedPace, begins: FirstEvidence, seen: Delays | None
 ) -> ReportLine:
-    """All that there is to say; ``seen`` is empty where it was not worked out."""
+    """All that there is to say; ``seen`` is empty where it was not worked out, see ``delays``."""
     shown = f"about {_number(found.per_day)} "
     shown += "a day would be judged of the traffic so far" if found.is_expected else "judged a day"
     shown += f": first evidence {_when(found, begins)}{begins.in_words()}"
-    if seen:
+    if seen is None:
+        shown += f"; {TOO_OFTEN}"
+    elif seen:
         shown += f"; {_seen(seen)}"
+    if seen and settings.export.cluster is not None:
+        shown += f"; {SESSIONS.format(cluster=settings.export.cluster)}"
     mend = "\n".join(_advice(settings, found.per_day, begins, seen))
     return warn("evidence", target, shown, mend) if mend else ok("evidence", target, shown)
 
@@ -98,7 +105,9 @@ def _seen(seen: Delays) -> str:
     return f"a mean that rises from {USUAL_MEAN:g} is seen: " + ", ".join(parts)
 
 
-def _advice(settings: Settings, per_day: float, begins: FirstEvidence, seen: Delays) -> list[str]:
+def _advice(
+    settings: Settings, per_day: float, begins: FirstEvidence, seen: Delays | None
+) -> list[str]:
     """What to do, in lines; the last ones may be YAML."""
     metrics, found = settings.drift.metrics, []
     if begins.stays_provisional:
@@ -112,7 +121,9 @@ def _advice(settings: Settings, per_day: float, begins: FirstEvidence, seen: Del
             f"watch one metric, drift.metrics: [{_metric(settings)}]: the threshold A is shared, "
             f"and with {n} metrics each has to reach {n} times that of one"
         )
-    nothing = begins.after_s is None or (bool(seen) and not any(seen.values()))
+    if seen is None:
+        found.append("lower drift.false_alarms_per_week")
+    nothing = begins.after_s is None or (seen is not None and seen != {} and not any(seen.values()))
     if per_day < VERY_LITTLE or nothing:
         start = better_start(settings, per_day)
         if not start and nothing:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 from typing import Final, NamedTuple
 
@@ -17,7 +18,7 @@ from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
 from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after
 
-#: Normal slots before the change.
+#: Normal slots before the change, at most: fewer where evidence of fewer counts.
 _BEFORE: Final = 2_000
 #: Monitors that are looked at, and where picks are directed, which takes longer.
 _MONITORS, _DIRECTED_MONITORS = 300, 150
@@ -32,6 +33,8 @@ MOST_WAITED: Final = 20_000
 #: fewer of them, as many as these at least. That is seconds.
 _MOST_STEPS: Final = 1_000_000
 _LEAST_MONITORS: Final = 60
+#: Where fewer of the monitors than this are in no alarm while all is well, none tells anything.
+_LEAST_QUIET: Final = 1 / 3
 #: Half of the monitors alarm sooner than the median, nine of ten sooner than the other.
 _HALF: Final = 0.5
 _NINE_OF_TEN: Final = 0.9
@@ -54,9 +57,10 @@ NEVER: Final = Delay(None, None)
 class WatchSettings:
     """How it is watched: ``threshold`` is A, ``learn_slots`` 0 where the baseline is known.
 
-    ``members`` is the number of interactions that one judgement stands for. ``in_period`` are
-    judged in a period, so that evidence of one to two times as many counts. ``most_waited`` is how
-    many are waited for. A provisional baseline of ``provisional_s`` seconds tolerates more.
+    ``members`` are in a slot, of which one is judged. ``in_period`` are judged in a period, so that
+    evidence of one to two times as many counts. ``most_waited`` is how many are waited for. A
+    provisional baseline of ``provisional_s`` seconds tolerates more. Another one that is learned is
+    refined by a week with ``per_day`` judged a day, unless that is 0.
     """
 
     threshold: float
@@ -66,6 +70,7 @@ class WatchSettings:
     in_period: int = 2 * MOST_WAITED
     most_waited: int = MOST_WAITED
     provisional_s: float | None = None
+    per_day: float = 0.0
 
 
 class Simulation:
@@ -79,17 +84,40 @@ class Simulation:
     def delays(self, factors: Sequence[float]) -> list[Delay]:
         """How many judged from a change by each factor to the alarm.
 
-        Monitors that alarm before are left out; where that is all, nothing is ever seen.
+        Monitors in whose alarm it comes are left out; where they are most, nothing is ever seen.
         """
-        is_directed = self._normal.correlation > 0 and self._members > 1
-        monitors = _DIRECTED_MONITORS if is_directed else _MONITORS
+        if self.alarms_too_often:
+            return [NEVER] * len(factors)
+        return [self._delay(factor, self._calm) for factor in factors]
+
+    @property
+    def in_false_alarm(self) -> float:
+        """The share of the monitors that are in an alarm while all is well."""
+        return 1.0 - len(self._calm) / self._monitors
+
+    @property
+    def alarms_too_often(self) -> bool:
+        """Whether so many are that their alarms tell nothing."""
+        return len(self._calm) < _LEAST_QUIET * self._monitors
+
+    @property
+    def _monitors(self) -> int:
+        return _DIRECTED_MONITORS if self._is_directed else _MONITORS
+
+    @property
+    def _is_directed(self) -> bool:
+        """Whether a signal chooses among several members."""
+        return self._normal.correlation > 0 and self._members > 1
+
+    @cached_property
+    def _calm(self) -> list[tuple[Known, DriftEvidence]]:
+        """What the monitors go by that are in no alarm when the change comes, and evidence then."""
         random = Random(self._seed + 1)
-        calm = [
+        return [
             (known, evidence)
-            for known in self._all_known(monitors, random)
+            for known in self._all_known(self._monitors, random)
             if (evidence := self._quiet(known, random)) is not None
         ]
-        return [self._delay(factor, calm) for factor in factors]
 
     def _delay(self, factor: float, calm: Sequence[tuple[Known, DriftEvidence]]) -> Delay:
         """Of these monitors; whatever is asked for beside it, it is the same."""
@@ -123,9 +151,11 @@ class Simulation:
             yield found[number % different]
 
     def _known(self, random: Random) -> Known:
-        slots, directs = self._watch.learn_slots, self._normal.correlation > 0
+        watch, slots = self._watch, self._watch.learn_slots
         if slots:
-            known = Known.learned(self._pool, slots, random, directs=directs)
+            known = Known.learned(self._pool, slots, random, directs=self._is_directed)
+            if watch.provisional_s is None and watch.per_day:
+                return known.in_the_long_run(self._pool, watch.per_day, random, watch.tolerance)
             return replace(known, baseline=self._as_provisional(known.baseline))
         means = {str(number): mean for number, mean in enumerate(self._normal.means)}
         return Known(Baseline(self._normal.mean, 0.0, means))
@@ -143,13 +173,12 @@ class Simulation:
         return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
 
     def _quiet(self, known: Known, random: Random) -> DriftEvidence | None:
-        """The evidence after normal traffic; None after an alarm."""
-        evidence, threshold = NO_EVIDENCE, self._watch.threshold
-        for slot in random.choices(self._slots(known, self._pool, random), k=_BEFORE):
-            evidence = after(evidence, slot, threshold)
-            if evidence.is_open:
-                return None
-        return evidence
+        """The evidence after normal traffic; None while an alarm is open, which says nothing."""
+        period = self._watch.in_period
+        held = min(_BEFORE, random.randint(period, 2 * period))
+        slots = random.choices(self._slots(known, self._pool, random), k=held)
+        evidence = self._of(slots)
+        return None if evidence.is_open else evidence
 
     def _until_alarm(
         self, evidence: DriftEvidence, slots: Sequence[Deviation], random: Random

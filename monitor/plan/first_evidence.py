@@ -78,10 +78,12 @@ def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
     slots_s, needed_s = drift.learn_slots / per_day * DAY_S, _needed_s(settings, per_day)
     whole_s = _within(settings, held, needed_s)
     soon_s = _within(settings, held, slots_s) if slots_s < needed_s else None
-    provisional_s = None if soon_s is None else round(soon_s + seconds(drift.learn_wait))
+    wait_s = seconds(drift.learn_wait)
+    provisional_s = None if soon_s is None else round(soon_s + wait_s)
     if whole_s is not None:
         learned_from = max(1, min(MOST_TAUGHT, round(needed_s / DAY_S * per_day)))
-        return FirstEvidence(round(whole_s), learned_from, period_s, provisional_s, False, least)
+        after_s = round(whole_s + wait_s)
+        return FirstEvidence(after_s, learned_from, period_s, provisional_s, False, least)
     if provisional_s is not None:
         return FirstEvidence(provisional_s, drift.learn_slots, period_s, provisional_s, True, least)
     return FirstEvidence(None, 0, period_s)

@@ -33,6 +33,17 @@ _SPREAD_LEAST, _SPREAD_MOST = 0.05, 1.5
 #: Nobody waits for longer.
 _MOST_DAYS: Final = 28
 FACTORS: Final = (1.2, 1.5, 2.0, 3.0)
+#: Of the time in false alarms: from here on it is told.
+_OFTEN: Final = 0.1
+TOO_OFTEN: Final = (
+    "false alarms come so often that most of the time one is open, and no change is told from them"
+)
+#: Where answers come in sessions. V is learned with a baseline.
+SESSIONS: Final = (
+    "answers are taken for independent of each other. Where those of one {cluster} are alike, "
+    "delays are V times as long, or a little more, and intervals √V times as wide (V 2: 1.4 "
+    "times); rag-monitor baseline show --json has V, as dependence"
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,8 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
     found = bought(settings, assumed, takes)
     simulated = simulation(settings, assumed, found)
     begins = first_evidence(settings, found.per_day)
-    delays = [NEVER] * len(FACTORS) if begins.after_s is None else simulated.delays(FACTORS)
+    begins_ever = begins.after_s is not None
+    delays = simulated.delays(FACTORS) if begins_ever else [NEVER] * len(FACTORS)
     by_factor = {f"{factor:g}": one for factor, one in zip(FACTORS, delays, strict=True)}
     series, _, _ = most_series(settings)
     spread = min(_SPREAD_MOST, max(_SPREAD_LEAST, simulated.relative_variance()))
@@ -104,6 +116,8 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
         "delay_p90_s": {name: _seconds(one.most, found) for name, one in by_factor.items()},
         "delay_judged": {name: one.median for name, one in by_factor.items()},
         "delay_p90_judged": {name: one.most for name, one in by_factor.items()},
+        "alarms_too_often": begins_ever and simulated.alarms_too_often,
+        "in_false_alarm": round(simulated.in_false_alarm, 3) if begins_ever else None,
         "settle_s": seconds(settings.drift.settle),
         "first_evidence_s": begins.after_s,
         "learned_from": begins.learned_from,
@@ -111,13 +125,23 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
         "provisional_s": begins.provisional_s,
         "stays_provisional": begins.stays_provisional,
         "least_per_day": begins.least_per_day,
+        "cluster": settings.export.cluster,
         "series": series.total,
     }
 
 
 def _seconds(judged_until: float | None, found: Judged) -> float | None:
     """In which so many are judged."""
-    return None if judged_until is None else round(60 * judged_until / found.per_minute, 1)
+    return None if judged_until is None else _rounded(60 * judged_until / found.per_minute)
+
+
+def _rounded(value: float) -> float:
+    """To four digits, or to tenths: however small it is, it is not nothing.
+
+    >>> _rounded(0.0279600004), _rounded(1_332_648.04)
+    (0.02796, 1332648.0)
+    """
+    return round(value, 1) if value >= 1_000.0 else float(f"{value:.4g}")
 
 
 def bought(settings: Settings, assumed: Assumed, takes: Takes) -> Judged:
@@ -141,31 +165,41 @@ def quality(settings: Settings, assumed: Assumed) -> Quality:
     return Quality(means, assumed.correlation if directs else 0.0)
 
 
-def watch(settings: Settings, found: Judged, probability: float) -> WatchSettings:
-    """How the detector watches it: ``drift.*``, and so many members a slot as are not judged."""
+def members(settings: Settings, assumed: Assumed, found: Judged) -> int:
+    """Of a slot: as many as the hash takes for each that is judged.
+
+    What the hash leaves out is no member: nobody chooses between that and the pick. Where limits
+    bound what is judged blocks are as long as ``sampling.block: auto`` makes them.
+    """
+    return max(1, round(settings.sampling.rate * assumed.per_minute / found.per_minute))
+
+
+def watch(settings: Settings, found: Judged, members: int) -> WatchSettings:
+    """How the detector watches it: ``drift.*``, and so many ``members`` a slot."""
     drift, least = settings.drift, LEAST_PER_DAY * WEEK_S / DAY_S
     week = drift.judged_per_week or max(least, found.per_minute * WEEK_S / 60)
     begins = first_evidence(settings, found.per_day)
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
         begins.learned_from,
-        max(1, round(1 / probability)),
+        members,
         Tolerance(*drift.tolerated),
         max(1, round(begins.period_s / DAY_S * found.per_day)),
         max(1, min(MOST_WAITED, round(_MOST_DAYS * found.per_day))),
         begins.learned_from / found.per_day * DAY_S if begins.stays_provisional else None,
+        found.per_day,
     )
 
 
 def simulation(settings: Settings, assumed: Assumed, found: Judged) -> Simulation:
     """Monitors with these settings."""
-    probability = found.per_minute / assumed.per_minute
-    return Simulation(quality(settings, assumed), watch(settings, found, probability))
+    slot = members(settings, assumed, found)
+    return Simulation(quality(settings, assumed), watch(settings, found, slot))
 
 
 def _width(mean: float, n: float) -> float:
     lower, upper = wilson(mean, n)
-    return round(upper - lower, 4)
+    return _rounded(upper - lower)
 
 
 def text(plan: dict[str, Any]) -> list[str]:
@@ -191,6 +225,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         + f" at a mean of {plan['mean']:g}",
         "first evidence": begins.in_words(),
         **_delays(plan),
+        **_sessions(plan["cluster"]),
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
@@ -201,6 +236,11 @@ def _too_large(share: float | None) -> dict[str, str]:
     if not share:
         return {}
     return {"too large": f"{share:.1%} of the interactions are not judged: judge.max_calls"}
+
+
+def _sessions(cluster: str | None) -> dict[str, str]:
+    """A row only where ``export.cluster`` says that there are any: nobody knows V before."""
+    return {} if cluster is None else {"sessions": SESSIONS.format(cluster=cluster)}
 
 
 def _number(value: float) -> str:
@@ -216,9 +256,13 @@ def _delays(plan: dict[str, Any]) -> dict[str, str]:
     """How soon which change is seen, a row each."""
     if not plan["watched"]:
         return {"delay": "no metric is watched: drift.metrics"}
+    if plan["alarms_too_often"]:
+        return {"delay": f"{TOO_OFTEN}: lower drift.false_alarms_per_week"}
+    in_vain = plan["in_false_alarm"] or 0.0
+    told = f". One is open {in_vain:.0%} of the time without a cause" if in_vain >= _OFTEN else ""
     return {
         "delay": f"of one metric that becomes worse, of {plan['watched']} watched: the median. "
-        f"Evidence counts after another {plan['settle_s']} s",
+        f"Evidence counts after another {plan['settle_s']} s{told}",
         **{f"  ×{factor}": _delay(plan, factor) for factor in plan["delay_judged"]},
     }
 

@@ -9,14 +9,22 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
 from monitor.sampling.picks import MOST_EXPECTED, weights
 from monitor.stats import calibration
-from monitor.stats.baseline import Baseline, ScoredPick, Tolerance, learned
+from monitor.stats.baseline import (
+    DAY_SPREADS,
+    STANDARD_ERRORS,
+    Baseline,
+    ScoredPick,
+    Tolerance,
+    learned,
+)
 from monitor.stats.calibration import Calibration, JudgedPick
+from monitor.stats.days import NEEDED_DAYS, HourSums, Rhythm, hour_sums, rhythm
 from monitor.stats.drift import Deviation, directed, uniform
 
 _MORE_CLAIMS: Final = 4.0
@@ -25,6 +33,9 @@ _METRIC: Final = "x"
 #: Members of a slot, at most: more cost time and change little.
 MOST_MEMBERS: Final = 20
 _POOL: Final = 12_000
+_HOURS: Final = 24
+#: The mean of so many answers is as good as normally distributed.
+_MANY: Final = 16
 
 
 class SimulatedAnswer(NamedTuple):
@@ -64,13 +75,30 @@ class Pool:
         #: How far the pool's mean is from that of its quality, by chance.
         self.off = math.fsum(value for _, value in values) / _POOL - quality.mean
         self.mean = quality.mean
-        variance = math.fsum((value - quality.mean) ** 2 for _, value in values) / _POOL
+        self.variance = math.fsum((value - quality.mean) ** 2 for _, value in values) / _POOL
         #: The noise does not grow with the spread of the values when they get worse.
-        self.noise = _noise(variance, quality.correlation) if noise is None else noise
+        self.noise = _noise(self.variance, quality.correlation) if noise is None else noise
         self.answers = [
             SimulatedAnswer(segment, value, value + random.gauss(0.0, self.noise))
             for segment, value in values
         ]
+
+    def week(self, per_day: float, random: Random) -> list[list[HourSums]]:
+        """Seven whole days with so many judged a day on average, in the sums of their hours."""
+        return [
+            [self._hour(per_day / _HOURS, random) for _ in range(_HOURS)]
+            for _ in range(NEEDED_DAYS)
+        ]
+
+    def _hour(self, expected: float, random: Random) -> HourSums:
+        if expected < _MANY:
+            seen = random.choices(self.answers, k=_poisson(random, expected))
+            return hour_sums((1.0, each.value) for each in seen)
+        n = max(1, round(random.gauss(expected, math.sqrt(expected))))
+        usual = self.mean + self.off
+        mean = max(0.0, random.gauss(usual, math.sqrt(self.variance / n)))
+        squares = n * (self.variance + mean**2)
+        return HourSums(n, float(n), n * mean, float(n), n * mean, squares)
 
 
 def _noise(variance: float, correlation: float) -> float:
@@ -94,6 +122,23 @@ def _poisson(random: Random, mean: float) -> int:
     return number
 
 
+def refined(baseline: Baseline, found: Rhythm) -> Baseline:
+    """With what the whole days after it say, as ``exporter/baselines/days.py`` does of a record."""
+    margin = STANDARD_ERRORS * baseline.se + DAY_SPREADS * found.day_spread
+    mean = min(found.mean, baseline.mean + margin)
+    shift = mean - baseline.mean
+    return replace(
+        baseline,
+        mean=mean,
+        se=math.sqrt(baseline.dependence * found.se**2 + found.day_spread**2 / found.days),
+        segments={
+            name: min(1.0, max(0.0, usual + shift)) for name, usual in baseline.segments.items()
+        },
+        day_spread=found.day_spread,
+        hours=found.hours,
+    )
+
+
 @dataclass(frozen=True)
 class Known:
     """What one monitor goes by: its baseline, and its calibration where it directs picks."""
@@ -112,6 +157,19 @@ class Known:
         picks = (JudgedPick(each.signal, 1.0, {_METRIC: each.value}) for each in seen)
         return cls(baseline, calibration.learned(picks, [_METRIC]))
 
+    def in_the_long_run(
+        self, pool: Pool, per_day: float, random: Random, tolerance: Tolerance
+    ) -> Known:
+        """The first baseline or what a week makes of it, with so many judged a day.
+
+        That by which a change is seen later: it may come before the week is over, and after it.
+        """
+        found = rhythm(pool.week(per_day, random))
+        if found is None:
+            return self
+        both = self.baseline, refined(self.baseline, found)
+        return replace(self, baseline=max(both, key=lambda each: each.overall(tolerance)))
+
     def slots(
         self,
         number: int,
@@ -125,11 +183,17 @@ class Known:
 
         Where all are moved down, so is the least that one can be.
         """
-        own = {str(n): self.baseline.of(str(n), tolerance) for n in range(pool.segments)}
-        found = [self._slot(pool, members, random, own) for _ in range(number)]
+        hours = [self._of_hour(hour, pool, tolerance) for hour in range(_HOURS)]
+        found = [self._slot(pool, members, random, random.choice(hours)) for _ in range(number)]
         drawn = math.fsum(each.by for each in found) / number
-        move = mean - math.fsum(own.values()) / len(own) - drawn
+        usual = math.fsum(one for own in hours for one in own.values()) / _HOURS / pool.segments
+        move = mean - usual - drawn
         return [one._replace(by=one.by + move, reach=one.reach + max(0.0, -move)) for one in found]
+
+    def _of_hour(self, hour: int, pool: Pool, tolerance: Tolerance) -> dict[str, float]:
+        """What each segment is held against in an hour of the day."""
+        at = 3_600.0 * hour
+        return {str(n): self.baseline.of(str(n), tolerance, at) for n in range(pool.segments)}
 
     def _slot(
         self, pool: Pool, members: int, random: Random, own: Mapping[str, float]

@@ -34,7 +34,7 @@ def settings(**flags: Any) -> Settings:
 def said(
     per_day: float,
     chosen: Settings,
-    seen: Delays = SEEN,
+    seen: Delays | None = SEEN,
     *,
     expected: bool = False,
     judged_days: float = 2.5,
@@ -115,6 +115,24 @@ def test_a_baseline_that_stays_provisional_is_warned_of() -> None:
     assert said(86_400, settings(), {}).status is CheckStatus.OK
 
 
+def test_sessions_are_said_not_to_be_reckoned_with() -> None:
+    """What they cost, and where to read how much they are alike."""
+    in_sessions = said(40, settings(**ONE_METRIC, export__cluster="session_id")).found
+    assert "Where those of one session_id are alike, delays are V times as long" in in_sessions
+    assert "rag-monitor baseline show --json has V" in in_sessions
+    assert "V times" not in said(40, settings(**ONE_METRIC)).found
+
+
+def test_false_alarms_that_come_all_the_time_are_said() -> None:
+    """No change is said not to be seen: all are, with or without one."""
+    often = settings(**ONE_METRIC, drift__false_alarms_per_week=100)
+    assert delays(often, JudgedPace(20.0, False, 20.0)) is None
+    found = said(20, often, None)
+    assert "false alarms come so often that most of the time one is open" in found.found
+    assert "not even" not in found.found
+    assert found.mend == "lower drift.false_alarms_per_week"
+
+
 def test_a_change_that_is_hardly_ever_seen_is_said_to_be_so() -> None:
     """Beside one that is."""
     assert (
@@ -167,7 +185,7 @@ async def test_it_is_what_plan_says() -> None:
         *("provisional_s", "stays_provisional", "least_per_day"),
     )
     assert [plan[name] for name in names] == [*begins]
-    for factor, delay in delays(chosen, found).items():
+    for factor, delay in (delays(chosen, found) or {}).items():
         assert plan["delay_s"][f"{factor:g}"] == (delay and pytest.approx(delay, abs=0.1))
 
 

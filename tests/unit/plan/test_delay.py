@@ -65,10 +65,18 @@ def test_what_is_no_change_is_hardly_ever_seen() -> None:
 
 def test_a_change_is_seen_when_it_is_whatever_others_are_asked_for() -> None:
     """Half of the monitors see it sooner than nine of ten do."""
-    simulation = Simulation(Quality((0.08,)), WatchSettings(1_000.0, learn_slots=0))
+    simulation = Simulation(Quality((0.08,)), WatchSettings(A, learn_slots=0))
     (alone,), (_, beside) = simulation.delays([2.0]), simulation.delays([3.0, 2.0])
     assert alone == beside
     assert _known(alone.median) < _known(alone.most)
+
+
+def test_false_alarms_all_the_time_tell_nothing() -> None:
+    """At an A of 10 nearly all monitors are in an alarm."""
+    often = Simulation(Quality((0.08,)), WatchSettings(10.0, learn_slots=0))
+    seldom = Simulation(Quality((0.08,)), WatchSettings(A, learn_slots=0))
+    assert (often.alarms_too_often, seldom.alarms_too_often) == (True, False)
+    assert often.delays([3.0]) == [NEVER]
 
 
 def test_evidence_of_more_than_two_periods_is_forgotten() -> None:

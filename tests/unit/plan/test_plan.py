@@ -8,7 +8,7 @@ import pytest
 
 from monitor.config import Settings, load
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
-from monitor.plan.plan import Assumed, Takes, bought, quality, text, watch
+from monitor.plan.plan import Assumed, Takes, bought, made, members, quality, text, watch
 from monitor.plan.spend import Judged, judged
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.threshold import threshold
@@ -17,6 +17,8 @@ ASSUMED = Assumed(per_minute=12_000.0, mean=0.08, correlation=0.38)
 FOUND = Judged(per_minute=40.0, bound_by="usd_per_day", usd_per_day=20.0)
 #: Twenty a day.
 LITTLE = Judged(per_minute=20 / 1_440, bound_by="traffic", usd_per_day=0.0)
+#: ``drift.learn_wait``: so old are the scores that a baseline is learned from.
+WAIT_S = 600
 COST = JudgementCost(3, 2_000, 0.01, 0.0)
 
 
@@ -36,8 +38,8 @@ def test_segments_are_unlike_and_have_the_mean_together() -> None:
 def test_what_cannot_come_is_not_promised() -> None:
     """Twenty a day have evidence after a week, of four weeks; two a month have none, ever."""
     found = first_evidence(settings(), LITTLE.per_day)
-    assert found == FirstEvidence(7 * 86_400, 140, 28 * 86_400, least_per_day=9)
-    watched = watch(settings(), LITTLE, 1.0)
+    assert found == FirstEvidence(7 * 86_400 + WAIT_S, 140, 28 * 86_400, least_per_day=9)
+    watched = watch(settings(), LITTLE, 1)
     assert (watched.in_period, watched.most_waited) == (28 * 20, 28 * 20)
     assert first_evidence(settings(), 2 / 30) == FirstEvidence(None, 0, 28 * 86_400)
     day = settings(drift__period="1d")
@@ -51,9 +53,9 @@ DAY_S = 86_400
     ("flags", "per_day", "found"),
     [
         # A thousand take 1,000 s, and are ten minutes old by then.
-        ({}, 86_400, FirstEvidence(DAY_S, 10_000, DAY_S, 1_600, least_per_day=500)),
-        ({}, 500, FirstEvidence(2 * DAY_S, 1_000, 4 * DAY_S, least_per_day=9)),
-        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_000, 1_000, DAY_S, least_per_day=500)),
+        ({}, 86_400, FirstEvidence(DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 500)),
+        ({}, 500, FirstEvidence(2 * DAY_S + WAIT_S, 1_000, 4 * DAY_S, least_per_day=9)),
+        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, least_per_day=500)),
         # Two days never lie within two periods of a day, of which the second has just begun.
         ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
         ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
@@ -61,13 +63,13 @@ DAY_S = 86_400
         (
             {"drift__learn_for": "36h"},
             86_400,
-            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600, False, 500),
+            FirstEvidence(2 * DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 500),
         ),
         # What a window needs is held, whatever the period is.
         (
             {"drift__learn_for": "2d", "export__windows": "5m,7d"},
             86_400,
-            FirstEvidence(2 * DAY_S, 10_000, DAY_S, 1_600, False, 143),
+            FirstEvidence(2 * DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 143),
         ),
         ({"drift__period": "1d"}, 400, FirstEvidence(None, 0, DAY_S)),
     ],
@@ -78,7 +80,7 @@ def test_evidence_begins_with_what_is_held_together(
     """Against a provisional baseline where there is one, which stays where no whole one comes."""
     assert first_evidence(settings(**flags), per_day) == found
     one = Judged(per_day / 1_440, "traffic", 0.0)
-    provisional_s = watch(settings(**flags), one, 1.0).provisional_s
+    provisional_s = watch(settings(**flags), one, 1).provisional_s
     assert (provisional_s is not None) == found.stays_provisional
 
 
@@ -105,21 +107,37 @@ def test_a_screen_helps_only_who_lets_it_choose() -> None:
 def test_baselines_that_are_given_need_no_learning() -> None:
     """Those that are learned take a day of ``drift.learn_slots`` at least, or a week."""
     soon = settings(drift__learn_slots=300, drift__learn_for="0s")
-    assert watch(soon, FOUND, 0.01).learn_slots == 300
-    assert watch(settings(), FOUND, 0.01).learn_slots == 10_000
-    assert watch(settings(), LITTLE, 0.01).learn_slots == 140
+    assert watch(soon, FOUND, 1).learn_slots == 300
+    assert watch(settings(), FOUND, 1).learn_slots == 10_000
+    assert watch(settings(), LITTLE, 1).learn_slots == 140
     given = '[{"application": "bot", "metrics": {"faithfulness": 0.9}}]'
     one = {"drift__baselines": given, "drift__metrics": "faithfulness"}
-    assert watch(settings(**one), FOUND, 0.01).learn_slots == 0
+    assert watch(settings(**one), FOUND, 1).learn_slots == 0
     # The other metrics are learned; where they never can be, nothing is said to come at once.
-    assert watch(settings(drift__baselines=given), FOUND, 0.01).learn_slots == 10_000
+    assert watch(settings(drift__baselines=given), FOUND, 1).learn_slots == 10_000
     assert first_evidence(settings(drift__baselines=given), 2 / 30).after_s is None
 
 
-@pytest.mark.parametrize(("probability", "members"), [(1.0, 1), (0.7, 1), (0.05, 20)])
-def test_a_judgement_stands_for_those_that_are_not_judged(probability: float, members: int) -> None:
-    """One of so many."""
-    assert watch(settings(), FOUND, probability).members == members
+@pytest.mark.parametrize(
+    ("flags", "per_minute", "expected"),
+    [
+        ({}, 12_000.0, 1),
+        # What the hash leaves out is in no slot.
+        ({"sampling__rate": 0.1}, 1_200.0, 1),
+        ({"sampling__rate": 1e-5}, 0.12, 1),
+        ({"sampling__block": 32}, 375.0, 32),
+        ({"sampling__block": 32, "sampling__rate": 0.5}, 375.0, 16),
+        # Limits make blocks longer.
+        ({"sampling__block": "auto"}, 600.0, 20),
+        ({"sampling__block": "auto", "sampling__rate": 0.1}, 600.0, 2),
+    ],
+)
+def test_a_slot_has_the_members_that_the_hash_takes(
+    flags: dict[str, Any], per_minute: float, expected: int
+) -> None:
+    """Of one block, of 12,000 a minute."""
+    found = Judged(per_minute, "sampling.rate", 0.0)
+    assert members(settings(**flags), ASSUMED, found) == expected
 
 
 def test_false_alarms_are_promised_by_the_week() -> None:
@@ -127,8 +145,8 @@ def test_false_alarms_are_promised_by_the_week() -> None:
     planned, told = settings(), settings(drift__judged_per_week=1_000)
     metrics, promised = len(planned.drift.metrics), planned.drift.false_alarms_per_week
     week = 40.0 * 60 * 24 * 7
-    assert watch(planned, FOUND, 0.05).threshold == threshold(week * metrics, promised)
-    assert watch(told, FOUND, 0.05).threshold == threshold(1_000 * metrics, promised)
+    assert watch(planned, FOUND, 1).threshold == threshold(week * metrics, promised)
+    assert watch(told, FOUND, 1).threshold == threshold(1_000 * metrics, promised)
 
 
 def test_the_rate_bounds_what_is_judged() -> None:
@@ -160,7 +178,14 @@ def test_blocks_of_a_fixed_length_bound_what_is_judged(
 
 @pytest.mark.parametrize(
     ("delay_s", "told"),
-    [(119, "119 s"), (120, "2 min"), (7_199, "120 min"), (7_200, "2 h"), (172_800, "2 d")],
+    [
+        (0.0005, "less than 1 s"),
+        (119, "119 s"),
+        (120, "2 min"),
+        (7_199, "120 min"),
+        (7_200, "2 h"),
+        (172_800, "2 d"),
+    ],
 )
 def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> None:
     """And what is hardly ever seen is said to be so."""
@@ -185,6 +210,9 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "delay_p90_s": {"1.5": None, "2": None, "3": 90},
         "delay_judged": {"1.5": None, "2": 78, "3": 1_000},
         "delay_p90_judged": {"1.5": None, "2": None, "3": 1_500},
+        "alarms_too_often": False,
+        "in_false_alarm": 0.01,
+        "cluster": None,
         "settle_s": 60,
         "first_evidence_s": 86_400,
         "learned_from": 10_000,
@@ -202,6 +230,13 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "delay           no metric is watched: drift.metrics",
         "series          at most 4,662",
     ]
+    (often,) = [one for one in text({**plan, "alarms_too_often": True}) if one.startswith("delay")]
+    assert "false alarms come so often" in often
+    heading = text({**plan, "in_false_alarm": 0.25})[5]
+    assert heading.endswith("after another 60 s. One is open 25% of the time without a cause")
+    in_sessions = text({**plan, "cluster": "session_id"})
+    assert in_sessions[9].startswith("sessions        answers are taken for independent")
+    assert "one session_id are alike, delays are V times as long" in in_sessions[9]
     heading, *delays = text(plan)[5:9]
     assert "of one metric that becomes worse, of 5 watched: the median" in heading
     assert [one.split(maxsplit=1) for one in delays] == [
@@ -209,3 +244,22 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         ["×2", f"after 78 judged, {told}; one in ten hardly ever"],
         ["×3", "after 1,000 judged, 60 s; nine of ten within 1,500, 90 s"],
     ]
+
+
+FREE = Takes(0.0, 0.0, 0.0, 0.0, "nothing")
+
+
+def test_a_delay_is_never_nothing() -> None:
+    """However much is judged: the plan has its digits, and people read of less than a second."""
+    found = made(settings(), Assumed(6e7, 0.08, 0.0), FREE)
+    assert 0.0 < found["delay_for_doubling_s"] < 0.001
+    assert found["interval_width"]["24h"] > 0.0
+    assert sum("less than 1 s; nine of ten" in one for one in text(found)) >= 2
+
+
+def test_false_alarms_that_come_all_the_time_are_said() -> None:
+    """A hundred a week of seven hundred judged: no change is hardly ever seen, all are told."""
+    often = settings(drift__false_alarms_per_week=100)
+    found = made(often, Assumed(100 / 1_440, 0.08, 0.0), FREE)
+    assert found["alarms_too_often"]
+    assert not any("hardly ever" in one for one in text(found))
