@@ -14,6 +14,12 @@ _REFUSED: Final = 5
 _OF: Final = 20
 #: Claims asked alone, and read each time, that show that this helps.
 _ALONE: Final = 20
+#: With so many a trial is over that has shown nothing: nobody asks about several claims any more.
+_MOST_ALONE: Final = 60
+#: After a trial in vain so many replies about several claims pass before the next, then twice as
+#: many, and so on up to a thousand times: a judge is not two judges for a good part of its time.
+_PAUSE: Final = 40
+_LONGEST_PAUSE: Final = 1_000 * _PAUSE
 
 
 class Manner(IntEnum):
@@ -50,6 +56,7 @@ class MannerChoice:
         self._report_trial = report_trial
         self._latest: deque[bool] = deque(maxlen=_OF)
         self._alone: int | None = None  # read in this trial; None while there is none
+        self._pause, self._next_pause = 0, _PAUSE
         self._is_alone_next = True
 
     @property
@@ -97,7 +104,8 @@ class MannerChoice:
         if several:
             self._latest.append(refused)
         if self._alone is None:
-            if self._is_refused:
+            self._pause -= several and self._pause > 0
+            if self._is_refused and not self._pause:
                 self._change(alone=0)
                 self._report_trial()
             return
@@ -105,9 +113,16 @@ class MannerChoice:
             self._alone += 1
         was_only_once = len(self._latest) == _OF and not self._is_refused
         if was_only_once or (refused and not several):
-            self._change(alone=None)
+            self._end_in_vain()
         elif self._is_refused and self._alone >= _ALONE:
             self._go_on()
+        elif self._alone >= _MOST_ALONE:
+            self._end_in_vain()
+
+    def _end_in_vain(self) -> None:
+        self._change(alone=None)
+        self._pause = self._next_pause
+        self._next_pause = min(2 * self._next_pause, _LONGEST_PAUSE)
 
     def _go_on(self) -> None:
         self.now = Manner(self.now + 1)

@@ -44,16 +44,31 @@ def test_auto_goes_on_once_replies_are_refused() -> None:
 
 
 def test_what_is_refused_about_one_claim_as_well_is_not_healed_by_it() -> None:
-    """A provider in trouble: the trial ends, and after more refused replies another begins."""
+    """A provider in trouble: the trial ends, and another begins after ever more replies."""
     choice, said = on_trial()
     told(choice, [False] * 19, several=False)
     told(choice, [True] * 5)
     assert told(choice, [True], several=False) == Manner.SHAPED
     assert choice.of_next() == Manner.SHAPED
     assert told(choice, [False] * 40, several=False) == Manner.SHAPED
-    told(choice, [True] * 5)
-    assert said == ["SHAPED", "trial", "trial"]
-    assert choice.of_next() == Manner.ONE_CLAIM
+    for pause in (40, 80, 160):
+        told(choice, [True] * (pause - 1))
+        before = len(said)
+        assert choice.of_next() == Manner.SHAPED
+        told(choice, [True])
+        assert said[before:] == ["trial"]
+        assert choice.of_next() != choice.of_next()
+        told(choice, [True], several=False)
+
+
+def test_a_trial_does_not_go_on_when_nobody_asks_about_several_claims() -> None:
+    """Interactions of one claim are the same in both manners, and would be two versions."""
+    choice, said = on_trial()
+    told(choice, [False] * 59, several=False)
+    assert choice.of_next() != choice.of_next()
+    told(choice, [False], several=False)
+    assert choice.of_next() == choice.of_next() == Manner.SHAPED
+    assert said == ["SHAPED", "trial"]
 
 
 def test_a_bad_minute_changes_nothing_when_it_is_over() -> None:
