@@ -271,7 +271,8 @@ class Exporter:
                 self.clock.begin_anew()
             else:
                 days = another.period_s // DAY_S
-                short = f"evidence is now that of {days} days, from {_held_days(another)} days held"
+                held = f"records of {_held_days(another)} days are held"
+                short = f"evidence is now that of {days} days, and {held}"
                 what = "the number of judged interactions a day asks for it"
             self._health.waits("exporter", f"replay of {topic}: {short}")
             logger().warning("replay_begins_anew", topic=topic, what=f"{short}: {what}")

@@ -104,7 +104,8 @@ class MannerChoice:
         if several:
             self._latest.append(refused)
         if self._alone is None:
-            self._pause -= several and self._pause > 0
+            if several and self._pause:
+                self._pause -= 1
             if self._is_refused and not self._pause:
                 self._change(alone=0)
                 self._report_trial()

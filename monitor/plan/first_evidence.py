@@ -107,7 +107,7 @@ def _least_per_day(settings: Settings, held: HorizonSpan) -> int:
     drift, held_s = settings.drift, _held_s(settings, held)
     enough = drift.learn_slots / max(2 * held.period_s, held_s)
     if WEEK_S + seconds(drift.learn_wait) <= max(held_s, 2 * held.period_s):
-        enough = min(enough, LEAST_VALUES / WEEK_S)
+        enough = min(enough, min(LEAST_VALUES, drift.learn_slots) / WEEK_S)
     return math.ceil(enough * DAY_S)
 
 

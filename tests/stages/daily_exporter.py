@@ -6,11 +6,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from monitor.exporter.baselines.bad_times import AlarmsOf, no_alarms
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.days import WasOpen, never_open
 from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.scores.aggregator import ScoreAggregator
-from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
+from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING
 from monitor.stats.period import DAY_S
@@ -27,9 +28,15 @@ Law = Callable[[int, int], float]
 class DailyExporter:
     """Records in, a look every hour; what is to be published holds at once."""
 
-    def __init__(self, was_open: WasOpen = never_open) -> None:
+    def __init__(
+        self,
+        was_open: WasOpen = never_open,
+        alarms_of: AlarmsOf = no_alarms,
+        fixed: Normal | None = None,
+    ) -> None:
         chosen = DriftSettings(METRICS, 1.0, None, NOTHING, DAY_S, 0)
-        self.drift, self.was_open = DriftDetectors(chosen), was_open
+        self.drift = DriftDetectors(chosen, lambda _application, _judge: fixed)
+        self.was_open, self.alarms_of = was_open, alarms_of
         self.scores = ScoreAggregator({"1h": HOUR_S}, DAY_S, drift=self.drift)
         self.baselines = Baselines(self.drift, Learner(LearningSettings(100, 0, METRICS, DAY_S)))
         self.control = control_state(self.baselines)
@@ -48,23 +55,30 @@ class DailyExporter:
         """Eight scores an hour, of these hours of a day; every ``rare``-th has a second metric."""
         for day in days:
             for hour in hours:
-                rng = random.Random(f"{seed} {day} {hour}")
-                for number in range(8):
-                    name = (day * 24 + hour) * 8 + number
-                    bad = float(rng.random() < law(day, hour))
-                    scores = {"faithfulness": 1.0 - bad}
-                    if rare and name % rare == 0:
-                        scores["context_recall"] = 1.0 - bad
-                    at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 400
-                    one = record(str(name + 1), at, scores=scores, segment=segment)
-                    self.scores.add(one, one.to_json())
+                self.add(day, hour, law, rare=rare, seed=seed, segment=segment)
                 self.look(MORNING + day * DAY_S + (hour + 1) * HOUR_S)
         return self
+
+    def add(
+        self, day: int, hour: int, law: Law, *, rare: int = 0, seed: int = 1, segment: str = ""
+    ) -> None:
+        """The scores of an hour."""
+        rng = random.Random(f"{seed} {day} {hour}")
+        for number in range(8):
+            name = (day * 24 + hour) * 8 + number
+            bad = float(rng.random() < law(day, hour))
+            scores = {"faithfulness": 1.0 - bad}
+            if rare and name % rare == 0:
+                scores["context_recall"] = 1.0 - bad
+            at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 400
+            one = record(str(name + 1), at, scores=scores, segment=segment)
+            self.scores.add(one, one.to_json())
 
     def look(self, now: float) -> None:
         """Let time pass, and learn."""
         self.scores.advance(now)
-        while found := self.baselines.learn(self.scores.training_slots, now, self.was_open):
+        slots = self.scores.training_slots
+        while found := self.baselines.learn(slots, now, self.was_open, self.alarms_of):
             for one in found:
                 self.published.append(one)
                 self.control.apply(one.key.encode(), one.to_json())

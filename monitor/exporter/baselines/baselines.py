@@ -131,8 +131,10 @@ class Baselines:
         """The same step by step; ``progress`` is what it was until the last one.
 
         ``was_open`` says of which days a baseline must not learn, ``alarms_of`` which alarms there
-        were when one was learned.
+        were when one was learned. What is decided about an application and judge meanwhile holds:
+        the next look learns beside it.
         """
+        before = dict(self._records)
         progress: list[Progress] = []
         calibrations: list[Keyed] = []
         baselines: list[Keyed] = []
@@ -148,22 +150,35 @@ class Baselines:
                     calibrations += [one for one in (taught.calibration,) if one is not None]
         self.progress = progress
         of_days = yield from self._of_days(now, was_open)
-        return [*calibrations, *of_days, *baselines]
+        return [
+            one
+            for one in (*calibrations, *of_days, *baselines)
+            if self._records.get(one.key) is before.get(one.key)
+        ]
 
     def _is_provisional(self, pair: JudgedApplication) -> bool:
         record = self._records.get(baseline_key(*pair))
         return record is not None and record.provisional
 
     def _is_held_back(self, pair: JudgedApplication, now: float, alarms_of: AlarmsOf) -> bool:
-        watched = self._drift.settings.metrics
-        return self._is_provisional(pair) and is_held_back(*pair, watched, now, alarms_of)
+        watched, alarms = self._drift.settings.metrics, self._of_what_is_learned(pair, alarms_of)
+        return self._is_provisional(pair) and is_held_back(*pair, watched, now, alarms)
+
+    def _of_what_is_learned(self, pair: JudgedApplication, alarms_of: AlarmsOf) -> AlarmsOf:
+        """Alarms on what people have set, or the configuration fixes, say nothing of the rest."""
+        record, fixed = self._records.get(baseline_key(*pair)), self._drift.fixed(*pair)
+        held = record.metrics if record is not None else {}
+        decided = {name for name, one in held.items() if one.origin == "set"}
+        decided |= {*fixed.metrics} if fixed is not None else set()
+        return lambda metric, of: () if metric in decided else alarms_of(metric, of)
 
     def _marked(
         self, record: BaselineRecord, result: LearningResult, alarms_of: AlarmsOf
     ) -> BaselineRecord:
         times = [event_time for event_time, _ in result.slots]
         was_provisional = self._is_provisional(result.progress.pair)
-        return marked(record, times, alarms_of, was_provisional=was_provisional)
+        alarms = self._of_what_is_learned(result.progress.pair, alarms_of)
+        return marked(record, times, alarms, was_provisional=was_provisional)
 
     def _beside_what_was_set(self, learned: BaselineRecord) -> BaselineRecord:
         """The record with the metrics that people have set: these are not learned."""

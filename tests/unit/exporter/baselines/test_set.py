@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Generator
 from datetime import UTC, datetime
 
 import pytest
 
+from monitor.exporter.baselines.bad_times import AlarmSpan
 from monitor.exporter.baselines.commands import with_means
 from monitor.exporter.baselines.learning import normal_of
-from monitor.exporter.scores.detectors import DriftKey, DriftState
+from monitor.exporter.scores.detectors import DriftKey, DriftState, Normal
+from monitor.exporter.scores.steps import at_once
 from monitor.records.control import BaselineRecord, MetricBaseline, baseline_key
+from monitor.records.keyed import Keyed
+from monitor.stats.baseline import Baseline
 from monitor.stats.period import DAY_S
 from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, PAIR, DailyExporter
 
@@ -111,6 +117,47 @@ def test_nothing_is_learned_where_all_watched_metrics_are_set() -> None:
     set_by_hand(earlier, MORNING + 2 * DAY_S, context_recall=0.8)
     assert earlier.baseline.effective_from == at(0)
     assert earlier.metric() == MetricBaseline(mean=0.9)
+
+
+def test_what_is_set_while_is_learned_is_not_written_over() -> None:
+    """A look takes its steps, and a decision is read between two of them."""
+    now = MORNING + DAY_S + HOUR_S
+    exporter = DailyExporter().play(range(1), steady, rare=1, hours=range(10))
+    exporter.published.clear()
+    for hour in range(10, 24):
+        exporter.add(0, hour, steady, rare=1)
+    exporter.scores.advance(now)
+    steps = exporter.baselines.learned_in_steps(exporter.scores.training_slots, now)
+
+    def interrupted() -> Generator[None, None, list[Keyed]]:
+        yield next(steps)
+        set_by_hand(exporter, now, faithfulness=0.9)
+        return (yield from steps)
+
+    assert not [one for one in at_once(interrupted()) if isinstance(one, BaselineRecord)]
+    exporter.look(now + HOUR_S)
+    assert (exporter.metric().mean, exporter.baseline.provisional) == (0.9, False)
+    assert exporter.metric("context_recall").origin is None
+
+
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_an_alarm_on_what_was_decided_holds_back_no_other(is_fixed: bool) -> None:
+    """Nor does it say that the others, or itself, were learned in a bad time."""
+
+    def alarms(metric: str, _application: str) -> list[AlarmSpan]:
+        since = MORNING + 2 * HOUR_S
+        one = AlarmSpan(PAIR[1], since, math.inf, is_unheard=False)
+        return [one] if metric == "faithfulness" else []
+
+    fixed = Normal({"faithfulness": Baseline(0.01, 0.0, {})}) if is_fixed else None
+    exporter = DailyExporter(alarms_of=alarms, fixed=fixed)
+    if not is_fixed:
+        set_by_hand(exporter, MORNING, faithfulness=0.99)
+    exporter.play(range(1), steady, rare=1).play(range(1, 2), steady, rare=1, hours=range(2))
+    assert not exporter.baseline.provisional
+    assert {one.learned_in_alarm_of for one in exporter.baseline.metrics.values()} == {None}
+    held = DailyExporter(alarms_of=alarms).play(range(2), steady, rare=1)
+    assert held.baseline.provisional
 
 
 def test_another_exporter_publishes_the_same() -> None:
