@@ -75,17 +75,18 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
 def without_line(name: str, metric: dict[str, Any]) -> str:
     """A watched metric that has no baseline: how many values there are, and what it takes.
 
-    >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "days": 2, "needed_days": 7}
+    >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "enough": 1000}
+    >>> metric |= {"days": 2, "needed_days": 7}
     >>> without_line("answered", metric).split(": ")[-1]
-    '12 values; it takes 60'
-    >>> metric |= {"learns_from": "days", "values_of_days": 9, "enough": 1000}
+    '12 values; it takes 60, when a week or 1000 slots are full'
+    >>> metric |= {"learns_from": "days", "values_of_days": 9}
     >>> without_line("answered", metric).split("; ")[-1]
     'it takes 60 on 7 whole days, or 1000 on fewer: 9 on 2 so far'
     """
     found = f"    {name:30} no baseline, and so no alarm: {_counted(metric['values'], 'value')}"
     needed = metric["needed"]
     if metric["learns_from"] == "slots":
-        return f"{found}; it takes {needed}"
+        return f"{found}; it takes {needed}, when a week or {metric['enough']} slots are full"
     if metric["learns_from"] is None:
         return f"{found} of late; set or freeze it, too"
     return (

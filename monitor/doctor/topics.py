@@ -137,7 +137,10 @@ def kept(need: Need, configs: Mapping[str, str], keep_s: int, period_keep_s: int
     length = span(kept_ms / 1000) if kept_ms >= 0 else "for ever"
     found = f"kept {length}, {span(needed_s)} needed"
     if retention_complaint(configs, needed_s):
-        why = "by the period that goes by how many are judged: evidence is cut short"
+        why = (
+            "by how many are judged: evidence of a long period, or what an application with few is "
+            "learned from, is cut short"
+        )
         mend = f"set retention.ms to {needed_s * 1000} or more, or drift.period to less"
         return warn("retention", need.topic, f"{found} {why}", mend)
     if int(configs.get("retention.bytes", "-1")) >= 0:

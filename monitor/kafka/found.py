@@ -42,7 +42,7 @@ def retention_complaint(configs: Mapping[str, str], keep_s: int) -> str | None:
     """What is wrong with a topic that must keep records for ``keep_s`` seconds, and the mend.
 
     >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "3600000"}, 86_400)
-    'retention.ms is 3600000, windows would be short after a restart: set it to 86400000 or more'
+    'retention.ms is 3600000, gauges would lack records after a restart: set it to 86400000 or more'
     >>> retention_complaint({"cleanup.policy": "delete", "retention.ms": "-1"}, 86_400)
     """
     if "compact" in configs.get("cleanup.policy", ""):
@@ -50,7 +50,7 @@ def retention_complaint(configs: Mapping[str, str], keep_s: int) -> str | None:
     kept = int(configs.get("retention.ms", "-1"))
     if 0 <= kept < keep_s * 1000:
         return (
-            f"retention.ms is {kept}, windows would be short after a restart: "
+            f"retention.ms is {kept}, gauges would lack records after a restart: "
             f"set it to {keep_s * 1000} or more"
         )
     return None
