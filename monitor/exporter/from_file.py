@@ -17,7 +17,6 @@ from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.period import of_times
 from monitor.exporter.scores.aggregator import ScoreAggregator
-from monitor.exporter.scores.steps import no_garbage
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Promised
 from monitor.records import NEWER_SCHEMA, read_score_record
@@ -31,6 +30,7 @@ from monitor.records.control import (
     correction_key,
     day_key,
 )
+from monitor.runtime.garbage import no_garbage
 from monitor.telemetry import ExporterTelemetry
 
 _KEYS: Final = {

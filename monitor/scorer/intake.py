@@ -27,6 +27,7 @@ from monitor.ingest.formats.rejection import not_unpacked
 from monitor.ingest.formats.traces import answers, interaction, links_elsewhere
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Interaction, Outcome, Reason, Source
+from monitor.runtime.garbage import uncollected
 from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
 from monitor.sampling.hashing import MultiPrefilter
@@ -312,7 +313,8 @@ class Intake:
             newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)
             # And it may set none, which Kafka gives as -1: then it is as old as its reading.
             broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._now * 1000)
-            decoded = read(source, min(broker_ms, newest_ms))
+            with uncollected():
+                decoded = read(source, min(broker_ms, newest_ms))
         except MessageRejected:
             raise
         except Exception as error:

@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Callable
 
 from monitor.exporter.baselines.baselines import Baselines
-from monitor.exporter.scores.steps import in_turns, no_garbage
+from monitor.exporter.scores.steps import in_turns
 from monitor.records.control import ControlRecord, Removed
+from monitor.runtime.garbage import no_garbage
 
 
 class Holding:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from typing import Final, TypeVar
 
 #: Others have their turn after so many seconds: a page takes a dozen turns.
@@ -45,16 +43,3 @@ def one_turn(left: Iterator[T], seconds: float = TURN_S) -> Iterator[T]:
         yield one
         if time.perf_counter() - began >= seconds:
             return
-
-
-@contextmanager
-def no_garbage() -> Iterator[None]:
-    """What is made meanwhile stays: looking through all of it again and again is in vain."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()

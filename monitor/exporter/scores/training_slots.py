@@ -14,7 +14,7 @@ from typing import Final
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.scored import Scored, ScoredByHour, teaches
-from monitor.exporter.scores.steps import no_garbage
+from monitor.runtime.garbage import no_garbage
 from monitor.stats.candidates import Candidate
 
 #: For so long in event time, or twice as long, the latest slots are kept where nothing is learned.

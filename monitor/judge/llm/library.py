@@ -11,18 +11,18 @@ texts and headers, is not for others.
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import importlib.util
 import os
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.errors import ConfigurationError
+from monitor.runtime.garbage import no_garbage
 
 if TYPE_CHECKING:
     import stamina
@@ -66,7 +66,8 @@ def litellm() -> Any:
     import stamina
 
     os.environ.update(_ENVIRONMENT)
-    with _uncollected():
+    # Hundreds of thousands of objects, of which nothing is ever garbage.
+    with no_garbage():
         import litellm
 
         # The first call would import these on the event loop: hundreds of modules, half a second.
@@ -201,24 +202,3 @@ def list_price(model: str) -> tuple[float, float] | None:
 def count_tokens(text: str) -> int:
     """Tokens by cl100k_base, which comes with the library: near enough for most models."""
     return len(litellm().encoding.encode(text, disallowed_special=()))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection meanwhile: of what modules make nothing is garbage.
-
-    Looking through it again and again would be a fifth of the time that the import takes.
-
-    >>> with _uncollected():
-    ...     gc.isenabled()
-    False
-    >>> gc.isenabled()
-    True
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
