@@ -78,8 +78,4 @@ def _asked(
     """As the judge of the traffic is asked: what is learned of one holds for both."""
     manner = judge.manner if isinstance(judge, LlmJudge) else None
     asked = LlmJudge(settings, observe=observe, provider_gates=gates, manner=manner)
-    return Asked(asked, settings.model, partial(_label, judge), asked.ask_for_shaped)
-
-
-def _label(judge: Judge) -> str:
-    return judge.identity.label
+    return Asked(asked, settings.model, lambda: judge.identity, asked.ask_for_shaped)

@@ -8,9 +8,11 @@ What follows from it says ``monitor.stats.guessing``.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from random import Random
 from typing import Final
 
@@ -20,7 +22,7 @@ from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
-from monitor.records import Outcome, Reason
+from monitor.records import JudgeIdentity, Outcome, Reason
 from monitor.runtime.logs import logger
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
 from monitor.scorer.score_records import JudgingResult
@@ -30,6 +32,8 @@ from monitor.telemetry import CanaryTelemetry
 
 #: Canaries that gauges are taken over: the latest ones.
 LATEST: Final = 200
+#: A version is shown until so many canaries of its model have gone to others: some come by turns.
+TURNS: Final = 10
 #: At a start, in doubt, and while a judge guesses, so many times as many canaries are asked.
 QUICKER: Final = 25
 #: The first comes after this part of the judgements to one canary.
@@ -47,13 +51,13 @@ UNREADABLE: Final = ("malformed_reply", "output_limit")
 class Asked:
     """One model of a judge: who is asked about canaries, and how it is called.
 
-    ``label`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown examples
-    of the shape that is asked, and says whether that is new.
+    ``identity`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown
+    examples of the shape that is asked, and says whether that is new.
     """
 
     judge: SecondJudge
     model: str
-    label: Callable[[], str]
+    identity: Callable[[], JudgeIdentity]
     ask_for_shaped: Callable[[], bool] = lambda: False
 
 
@@ -149,7 +153,7 @@ class CanaryWatch:
         self._states = [Guessing() for _ in models]
         self._kinds = [GuessedKinds(each.model, telemetry) for each in models]
         self._first = [FirstWord(each.model, telemetry) for each in models]
-        self._labels = ["" for _ in models]
+        self._labels = [deque[str](maxlen=TURNS) for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
@@ -172,7 +176,7 @@ class CanaryWatch:
     def judged(self, ending: JudgingResult) -> None:
         """An interaction of the traffic has ended; it may be time for a canary."""
         if ending.judgement is not None:
-            self._shares[self._whose(ending.judgement.judge.label)].add(ending.judgement)
+            self._shares[self._whose(ending.judgement.judge)].add(ending.judgement)
         answered = ending.judgement is not None and ending.usage.calls > 0
         unreadable = ending.outcome is Outcome.JUDGE_FAILED and ending.reason in UNREADABLE
         if not (answered or unreadable or ending.reason == Reason.NOT_JUDGING):
@@ -183,10 +187,13 @@ class CanaryWatch:
         self._since = min(self._every, self._since + 1)
         self._begin_due()
 
-    def _whose(self, label: str) -> int:
-        """The number of the model with this name and version; the preferred one's in doubt."""
-        labels = [each.label() for each in self._models]
-        return labels.index(label) if label in labels else 0
+    def _whose(self, judge: JudgeIdentity) -> int:
+        """The number of the model that has judged so, if by another version; else the preferred."""
+        known = [each.identity() for each in self._models]
+        as_of_now = (number for number, each in enumerate(known) if each == judge)
+        # For a while a model is asked in two manners by turns.
+        by_model = (number for number, each in enumerate(known) if each.model == judge.model)
+        return next(chain(as_of_now, by_model), 0)
 
     def _begin_due(self) -> None:
         while not self._closed and len(self._tasks) < self._most:
@@ -278,11 +285,12 @@ class CanaryWatch:
         return "right" if right == canary.verdicts else "wrong"
 
     def _show(self, number: int, graded: Mapping[MatrixKind, Equal]) -> None:
-        """Its other version judges no more: what that got wrong is no news."""
-        before, label = self._labels[number], self._models[number].label()
-        if before != label:
-            self._tracker.forget(before)
-        self._labels[number] = label
+        """A version that judges no more is not shown: what it got wrong is no news."""
+        latest, label = self._labels[number], self._models[number].identity().label
+        before = {*latest}
+        latest.append(label)
+        for gone in before - {*latest}:
+            self._tracker.forget(gone)
         self._tracker.add(label, graded)
 
     def _learn(self, number: int, right: int, asked: int) -> None:
@@ -303,7 +311,9 @@ class CanaryWatch:
 
     def _forget(self, number: int) -> None:
         """What a model got wrong while it guessed, or was another judge, says nothing of it now."""
-        self._tracker.forget(self._labels[number])
+        for label in {*self._labels[number]}:
+            self._tracker.forget(label)
+        self._labels[number].clear()
         self._kinds[number].forget()
         self._first[number].forget()
 

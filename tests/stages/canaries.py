@@ -113,14 +113,14 @@ class CanaryBench:
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.told = list[str | None]()
         choice = examples or MannerChoice("fixed")
-        asked = [Asked(self.second, "m", lambda: self.second.identity.label, choice.ask_for_shaped)]
+        asked = [Asked(self.second, "m", lambda: self.second.identity, choice.ask_for_shaped)]
         self.gates: list[ProviderGate] = [ProviderGate("m")]
         judge: Judge = self.judge
         if fallback is not None:
             self.gates.append(ProviderGate("n"))
             self.other = StubJudge(fallback, OTHER)
             self.other_second = StubJudge(fallback, OTHER)
-            asked.append(Asked(self.other_second, "n", lambda: OTHER.label))
+            asked.append(Asked(self.other_second, "n", lambda: OTHER))
         self.limits = limits = Limits(8, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]])
         if fallback is not None:
             judge = FallbackJudge([self.judge, self.other], limits.is_aside)

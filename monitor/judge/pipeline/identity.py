@@ -17,8 +17,6 @@ from monitor.records import JudgeIdentity
 Structured = Literal["auto", "json_object", "json_schema", "prompt"]
 Effort = Literal["none", "minimal", "low", "medium", "high"]
 
-#: What each manner after the first adds to the version.
-_ASKED = ("examples shaped alone", "one claim a call")
 _SELDOM_CHANGED = (
     *("structured", "reasoning_effort", "temperature", "seed", "order_seed", "evidence"),
     *("relevant_to_question", "answer_relevance"),
@@ -142,7 +140,7 @@ def identify(
     """
     model = "+".join(models)
     parts = (model, prompts, settings.pipeline, *_caps(settings), f"redaction {settings.redaction}")
-    digest = blake2b("\0".join((*parts, *_unusual(settings), *_ASKED[:manner])).encode())
+    digest = blake2b("\0".join((*parts, *_unusual(settings), *_asked(settings)[:manner])).encode())
     return JudgeIdentity(
         name=settings.name,
         version=digest.hexdigest()[:6],
@@ -171,6 +169,12 @@ def extraction_version(settings: LlmSettings, instructions: str, model: str) -> 
         pipeline="joint",
     )
     return (*fixed, str(settings.max_tokens), *_unusual(alone))
+
+
+def _asked(settings: LlmSettings) -> tuple[str, ...]:
+    """What each manner after the first adds; by the ceiling goes how many claims are not alone."""
+    most = f"{settings.max_calls} calls, {settings.max_input_tokens} tokens at most"
+    return ("examples shaped alone", f"one claim a call, {most}")
 
 
 def _caps(settings: LlmSettings) -> tuple[str, ...]:

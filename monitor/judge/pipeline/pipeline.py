@@ -176,15 +176,17 @@ class Pipeline:
         return material, plan
 
     def _plan(self, material: Material, manner: Manner, beside: Demand) -> VerifyPlan:
-        """As usual; or one claim a call, or as few as a third of what the ceiling leaves allows.
+        """As usual; or one claim a call where the ceiling has room, else as few as a third allows.
 
-        The rest is for replies that are refused, and for a text that is split anew.
+        The rest is for replies that are refused, and for a text that is split anew. For one claim
+        a call no room is kept: a model that needs it seldom reads two.
         """
         if manner >= Manner.ONE_CLAIM:
             third = self._ceiling.third(beside)
             for claims in takewhile(self._verifier.caps.claims.__gt__, _FEW):
                 plan = self._verifier.plan(material, claims)
-                if third.allows(self._sizes.whole(material, plan)):
+                size = self._sizes.whole(material, plan)
+                if third.allows(size) or (claims == 1 and self._ceiling.allows(beside + size)):
                     return plan
         return self._verifier.plan(material)
 

@@ -19,7 +19,7 @@ from monitor.judge.pipeline.recheck_choice import Equal
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.provider.faults import CallFailed, Fault
 from monitor.records import Claims, Judgement, Outcome, Usage, Verdicts, read_score_record
-from monitor.scorer.canaries import FirstWord, GuessedKinds
+from monitor.scorer.canaries import TURNS, FirstWord, GuessedKinds
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
 from monitor.stats.guessing import Guessing
@@ -379,9 +379,33 @@ async def test_accuracy_of_a_version_ends_with_it() -> None:
     await bench.score(200)
     assert bench.accuracy_upper("reference") is not None
     bench.second.becomes(OTHER)
-    await bench.score(50)
+    await bench.score(TURNS * 50)
     assert bench.accuracy_upper("reference") is None
     assert bench.accuracy_upper("passage", OTHER) is not None
+
+
+async def test_versions_by_turns_keep_their_accuracy() -> None:
+    """As when a provider has two snapshots under one name."""
+    bench = CanaryBench(OfOneText("R"), every=1)
+    for number in range(100):
+        bench.second.becomes(OTHER if number % 2 else IDENTITY)
+        await bench.score(1)
+    for version in (IDENTITY, OTHER):
+        labels = {"kind": "passage", "judge": version.label}
+        assert (bench.sample("judge_canary_accuracy_interactions", **labels) or 0) > 20
+
+
+async def test_verdicts_in_another_manner_are_those_of_their_model() -> None:
+    """While a trial lasts a model has two versions by turns; neither is the preferred one's."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Erring(0.0, seed=2))
+    case = large(Random(1), 2, 1, 2)
+    judgement = await judged(Truthful(case.labels), case.interaction)
+    in_trial = OTHER.model_copy(update={"version": "789abc"})
+    judgement = judgement.model_copy(update={"judge": in_trial})
+    ending = JudgingResult(Outcome.SCORED, None, in_trial, Usage(calls=3), judgement, {}, {})
+    bench.watch.judged(ending)
+    assert bench.sample("judge_yes_ratio", kind="passage", model="n") is not None
+    assert bench.sample("judge_yes_ratio", kind="passage", model="m") is None
 
 
 async def test_traffic_may_be_scored_all_the_same() -> None:

@@ -551,11 +551,13 @@ async def test_a_bad_hour_does_not_make_every_claim_a_call_for_good() -> None:
     assert calls[-20:] == [3] * 20
 
 
-@pytest.mark.parametrize(("calls", "sizes"), [(64, {1}), (24, {2}), (12, {4}), (4, {8, 4})])
-async def test_one_claim_a_call_keeps_within_a_third_of_what_one_interaction_may_cost(
+@pytest.mark.parametrize(
+    ("calls", "sizes"), [(64, {1}), (13, {1}), (12, {4}), (9, {8, 4}), (3, {8, 4})]
+)
+async def test_one_claim_a_call_keeps_within_what_one_interaction_may_cost(
     calls: int, sizes: set[int]
 ) -> None:
-    """Else long answers would be refused for the help that their judge needs: as few as fit."""
+    """Alone as long as all fit; else as few as fit into a third: nothing is refused for it."""
     names = [f"A{i}" for i in range(1, 13)]
     text = " ".join(f"{name}." for name in names)
     model, choice = Model({text: names}), MannerChoice("auto")
@@ -566,12 +568,14 @@ async def test_one_claim_a_call_keeps_within_a_third_of_what_one_interaction_may
     assert {len(body["claims"]) for body in model.asked if "claims" in body} == sizes
 
 
-async def test_a_text_that_is_split_anew_is_judged_one_by_one_within_the_same_limits() -> None:
+@pytest.mark.parametrize("number", [27, 50])
+async def test_a_text_that_is_split_anew_is_judged_within_the_same_limits(number: int) -> None:
     """The first plan leaves room for a second one: no manner refuses what another one judges."""
-    names = [f"A{i}" for i in range(1, 28)]
+    names = [f"A{i}" for i in range(1, number + 1)]
     text = " ".join(f"{name}." for name in names)
     for manner in Manner:
-        model, choice = Model({text: [f"B{i}" for i in range(1, 28)]}), MannerChoice("fixed")
+        missed = [f"B{i}" for i in range(1, number + 1)]
+        model, choice = Model({text: missed}), MannerChoice("fixed")
         choice.now = manner
         asker = Asker(model, load_prompts(), manner=choice)
         pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=Ceiling(64))
