@@ -79,7 +79,7 @@ def pytest_xdist_auto_num_workers() -> int:
     With a broker they wait more: for what takes its time in several processes.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (2 if missing_kafka() else 3) * (cores or 1)
+    return 2 * (cores or 1) if missing_kafka() else 5 * (cores or 1) // 2
 
 
 def compile_share(config: pytest.Config) -> None:
