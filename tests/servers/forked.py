@@ -121,9 +121,11 @@ class Forks:
     def close(self) -> None:
         """Kill what still runs; nothing can be started any more. May be repeated."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait()
         self._listener.join()
+        self._process.stdout.close()
 
 
 @cache

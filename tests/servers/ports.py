@@ -8,14 +8,13 @@ import socket
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 # Below the ports that systems give to outgoing connections (Linux: from 32768 on): nobody can take
 # one by chance while its server is restarted.
 _FIRST, _COUNT = 20_000, 12_000
 _LOCKS = Path(tempfile.gettempdir()) / f"rag-monitor-test-ports-{os.getuid()}"
-#: Their locks end with this process.
-_held: list[IO[bytes]] = []
+#: Their locks end with this process. No file objects: those would complain that nobody closes them.
+_held: list[int] = []
 
 
 def free_ports(count: int) -> list[int]:
@@ -37,12 +36,12 @@ def free_ports(count: int) -> list[int]:
 
 
 def _locked(port: int) -> bool:
-    lock = (_LOCKS / str(port)).open("wb")
+    lock = os.open(_LOCKS / str(port), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with suppress(BlockingIOError):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _held.append(lock)
         return True
-    lock.close()
+    os.close(lock)
     return False
 
 
