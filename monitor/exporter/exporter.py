@@ -334,7 +334,9 @@ class Exporter:
                 if not self._replayed:
                     await self._look_whether_replayed(reader)
                 elif self._learns():  # else what comes is learned again
-                    for baseline in await self._schedule.look(reader):
+                    found = await self._schedule.look(reader)
+                    # What has come meanwhile and does not hold yet was not looked at.
+                    for baseline in found if self._holding.is_done else ():
                         self._baselines_out.offer(baseline)
         finally:
             self._health.finished("exporter")

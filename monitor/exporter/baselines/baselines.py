@@ -9,6 +9,7 @@ from monitor.control.corrections import Corrections
 from monitor.control.state import ControlReader, ControlState, WrittenAt
 from monitor.exporter.baselines.bad_times import AlarmsOf, is_held_back, marked, no_alarms
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
+from monitor.exporter.baselines.decisions import beside_decisions
 from monitor.exporter.baselines.learning import (
     Learner,
     LearningResult,
@@ -53,6 +54,8 @@ class Baselines:
     def __init__(self, drift: DriftDetectors, learner: Learner) -> None:
         self._drift, self._learner = drift, learner
         self._records: dict[str, BaselineRecord] = {}
+        #: What holds in the place of what stands on the topic, and is to be written there.
+        self._unwritten: dict[str, BaselineRecord] = {}
         chosen = learner.learning_settings
         self._days = Days(drift, chosen.least, chosen.slots, chosen.wait_s)
         self.progress: list[Progress] = []
@@ -67,12 +70,24 @@ class Baselines:
             return []
         if isinstance(found, Removed):
             self._days.forget(found.key)
+            self._unwritten.pop(found.key, None)
             gone = self._records.pop(found.key, None)
             return [] if gone is None else self._apply(gone.application, gone.judge, None)
         if isinstance(found, BaselineRecord):
-            self._records[found.key] = found
-            return self._apply(found.application, found.judge, found)
+            return self._hold_baseline(found)
         return []
+
+    def _hold_baseline(self, found: BaselineRecord) -> list[EvidenceSequence]:
+        before = self._records.get(found.key)
+        held = beside_decisions(before, found)
+        if held == found:
+            self._unwritten.pop(found.key, None)
+        else:
+            self._unwritten[found.key] = held
+        if held == before:
+            return []
+        self._records[found.key] = held
+        return self._apply(found.application, found.judge, held)
 
     def held_in_steps(
         self, found: ControlRecord | Removed, now: Callable[[], float]
@@ -83,8 +98,9 @@ class Baselines:
         """
         if isinstance(found, BaselineRecord):
             pair = found.application, found.judge
+            held = beside_decisions(self._records.get(found.key), found)
             try:
-                yield from self._drift.prepared(*pair, _normal(found), now)
+                yield from self._drift.prepared(*pair, _normal(held), now)
                 gone = self.hold(found)
             finally:
                 self._drift.abandon(*pair)
@@ -132,7 +148,8 @@ class Baselines:
 
         ``was_open`` says of which days a baseline must not learn, ``alarms_of`` which alarms there
         were when one was learned. What is decided about an application and judge meanwhile holds:
-        the next look learns beside it.
+        the next look learns beside it. What was decided, and written over by somebody who did not
+        know, is written again.
         """
         before = dict(self._records)
         progress: list[Progress] = []
@@ -146,13 +163,13 @@ class Baselines:
                 taught = yield from result.taught()
                 if taught is not None:
                     learned = self._marked(taught.baseline, result, alarms_of)
-                    baselines.append(self._beside_what_was_set(learned))
+                    baselines.append(beside_decisions(self._records.get(learned.key), learned))
                     calibrations += [one for one in (taught.calibration,) if one is not None]
         self.progress = progress
         of_days = yield from self._of_days(now, was_open)
         return [
             one
-            for one in (*calibrations, *of_days, *baselines)
+            for one in (*self._unwritten.values(), *calibrations, *of_days, *baselines)
             if self._records.get(one.key) is before.get(one.key)
         ]
 
@@ -179,12 +196,6 @@ class Baselines:
         was_provisional = self._is_provisional(result.progress.pair)
         alarms = self._of_what_is_learned(result.progress.pair, alarms_of)
         return marked(record, times, alarms, was_provisional=was_provisional)
-
-    def _beside_what_was_set(self, learned: BaselineRecord) -> BaselineRecord:
-        """The record with the metrics that people have set: these are not learned."""
-        held = self._records.get(learned.key)
-        kept = {n: one for n, one in (held.metrics if held else {}).items() if one.origin == "set"}
-        return learned.model_copy(update={"metrics": {**learned.metrics, **kept}})
 
     def _of_days(self, now: float, was_open: WasOpen) -> Generator[None, None, list[Keyed]]:
         """The records of days that are over, and baselines that have enough of them."""

@@ -1,0 +1,167 @@
+"""What was decided outlasts a record that was made without knowing of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.exporter.baselines.commands import with_means, with_the_rest
+from monitor.exporter.baselines.decisions import beside_decisions
+from monitor.exporter.scores.steps import at_once
+from monitor.records.control import BaselineRecord, MetricBaseline, Origin
+from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, PAIR, DailyExporter
+
+
+def at(hours: float) -> float:
+    """Epoch seconds, so many hours after midnight."""
+    return MORNING + hours * HOUR_S
+
+
+def made(origin: Origin, hours: float, **means: float) -> BaselineRecord:
+    """A record of these metrics; without any it is a reset."""
+    return BaselineRecord(
+        application=PAIR[0],
+        judge=PAIR[1],
+        origin=origin,
+        effective_from=datetime.fromtimestamp(at(hours), UTC),
+        slots=100,
+        metrics={name: MetricBaseline(mean=mean, se=0.01) for name, mean in means.items()},
+    )
+
+
+def means(record: BaselineRecord) -> dict[str, float]:
+    """Of all its metrics."""
+    return {name: one.mean for name, one in record.metrics.items()}
+
+
+LEARNED = made("learned", 1, faithfulness=0.8, context_recall=0.7)
+LATER = made("learned", 30, faithfulness=0.6, context_recall=0.5)
+FROZEN = made("frozen", 2, faithfulness=0.75)
+
+
+@pytest.mark.parametrize("before", [None, LEARNED, FROZEN, made("learned", 3)])
+def test_what_is_set_outlasts_a_lesson_that_did_not_know_of_it(
+    before: BaselineRecord | None,
+) -> None:
+    """And the rest of the lesson holds, where nothing else was decided."""
+    by_hand = with_means(before, PAIR, {"faithfulness": 0.9}, at(4))
+    held = beside_decisions(by_hand, LATER)
+    assert held.metrics["faithfulness"] == by_hand.metrics["faithfulness"]
+    if before is FROZEN:
+        assert held == by_hand, "beside what is frozen nothing is learned"
+    else:
+        assert held == LATER.model_copy(update={"metrics": held.metrics})
+        assert held.metrics["context_recall"].mean == 0.5
+
+
+def test_two_means_at_a_time_both_hold() -> None:
+    """Whichever stands first; of two of one metric that which was set later."""
+    first = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(4))
+    second = with_means(LEARNED, PAIR, {"context_recall": 0.4}, at(4.001))
+    for one, other in permutations((first, second)):
+        held = beside_decisions(one, other)
+        assert means(held) == {"faithfulness": 0.9, "context_recall": 0.4}
+    again = with_means(LEARNED, PAIR, {"faithfulness": 0.2}, at(4.002))
+    assert means(beside_decisions(first, again))["faithfulness"] == 0.2
+    assert means(beside_decisions(again, first))["faithfulness"] == 0.2
+
+
+def test_two_means_where_nothing_is_known_both_hold() -> None:
+    """And the rest is learned, from after the reset if there was one."""
+    for before in (None, made("learned", 3)):
+        first = with_means(before, PAIR, {"faithfulness": 0.9}, at(4))
+        second = with_means(before, PAIR, {"context_recall": 0.4}, at(5))
+        held = beside_decisions(first, second)
+        assert means(held) == {"faithfulness": 0.9, "context_recall": 0.4}
+        assert held.leaves_others
+        assert held.learned_after == first.learned_after
+    # An exporter has learned between the reading of a command and its writing.
+    assert means(beside_decisions(LEARNED, first)) == {**means(LEARNED), "faithfulness": 0.9}
+
+
+def test_a_reset_outlasts_a_lesson_of_before_it() -> None:
+    """One of later slots is none of before it. What is set after the reset holds beside it."""
+    reset = made("learned", 10)
+    assert beside_decisions(reset, LEARNED) is reset
+    assert beside_decisions(reset, LATER) is LATER
+    unknowing = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(11))
+    held = beside_decisions(reset, unknowing)
+    assert (means(held), held.learned_after) == ({"faithfulness": 0.9}, reset.effective_from)
+    assert held.leaves_others
+    of_before = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(9))
+    assert beside_decisions(reset, of_before) is reset
+    assert beside_decisions(of_before, reset) is reset
+
+
+def test_what_is_frozen_outlasts_a_lesson() -> None:
+    """A mean that is set later goes beside it, one of before only where it froze nothing."""
+    assert beside_decisions(FROZEN, LATER) is FROZEN
+    unknowing = with_means(LEARNED, PAIR, {"context_recall": 0.9}, at(4))
+    assert means(beside_decisions(FROZEN, unknowing)) == {
+        "faithfulness": 0.75,
+        "context_recall": 0.9,
+    }
+    before = with_means(LEARNED, PAIR, {"faithfulness": 0.9, "context_recall": 0.4}, at(0))
+    frozen = beside_decisions(before, FROZEN)
+    assert means(frozen) == {"faithfulness": 0.75, "context_recall": 0.4}
+    assert beside_decisions(before, with_the_rest(FROZEN, before)) == with_the_rest(FROZEN, before)
+
+
+def test_of_a_record_that_was_set_as_a_whole_nothing_is_learned() -> None:
+    """As earlier versions wrote it."""
+    earlier = made("set", 1, faithfulness=0.9)
+    assert beside_decisions(earlier, LATER) is earlier
+
+
+RECORDS = st.sampled_from(
+    [
+        LEARNED,
+        LATER,
+        FROZEN,
+        made("learned", 3),
+        made("learned", 40),
+        made("set", 1, faithfulness=0.9),
+        *(
+            with_means(before, PAIR, {name: 0.3}, at(hours))
+            for before in (None, LEARNED, FROZEN, LATER, made("learned", 3))
+            for name in METRICS
+            for hours in (2.5, 5)
+        ),
+    ]
+)
+
+
+@given(st.lists(RECORDS, max_size=6), RECORDS)
+def test_what_holds_is_written_once_and_no_more(
+    past: list[BaselineRecord], last: BaselineRecord
+) -> None:
+    """What holds stands after what stands on the topic, or after itself, as it is."""
+    before = None
+    for record in past:
+        before = beside_decisions(before, record)
+    held = beside_decisions(before, last)
+    assert beside_decisions(held, held) == held
+    assert beside_decisions(before, held) == held
+    assert beside_decisions(held, last) == held
+
+
+def test_an_exporter_writes_again_what_was_written_over() -> None:
+    """Once, and another one the same; one that reads the topic later has it, too."""
+    exporter = DailyExporter().play(range(1), lambda _day, _hour: 0.2, rare=1, hours=range(22))
+    now = MORNING + 22 * HOUR_S
+    lesson = exporter.baseline
+    by_hand = with_means(lesson, PAIR, {"faithfulness": 0.9}, now)
+    late = DailyExporter().play(range(1), lambda _day, _hour: 0.2, rare=1, hours=range(22))
+    for each in (exporter, late):
+        each.published.clear()
+        for record in (by_hand, lesson):
+            at_once(each.baselines.held_in_steps(record, lambda: now))
+        assert each.metric().mean == 0.9
+        each.look(now)
+        each.look(now + 60)
+        assert [one.to_json() for one in each.published] == [by_hand.to_json()]
+        assert each.metric().mean == 0.9
