@@ -18,6 +18,10 @@ class Demand:
         """Both."""
         return Demand(self.calls + other.calls, self.tokens + other.tokens)
 
+    def at_least(self, other: Demand) -> Demand:
+        """The larger number of each."""
+        return Demand(max(self.calls, other.calls), max(self.tokens, other.tokens))
+
 
 NOTHING = Demand()
 

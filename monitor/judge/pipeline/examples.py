@@ -12,7 +12,7 @@ Two kinds: ``family`` is the example in an instruction file, one for each shape 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypedDict
 
@@ -264,11 +264,24 @@ def largest_examples(task: Task, most_passages: int, most_claims: int) -> str:
     claims = tuple(f"c{i + 1}" for i in range(most_claims))
     match task:
         case VerifyRequest.task:
-            turns = verify_example((*numbers, RESPONSE, REFERENCE), claims)
+            documents = (*numbers, RESPONSE, REFERENCE)
+            # One claim alone has more turns than some together.
+            turns = max(
+                (verify_example(documents, claims[:1]), verify_example(documents, claims)),
+                key=_length,
+            )
         case RelevanceRequest.task:
             turns = relevance_example(numbers)
         case QuoteRequest.task:
             turns = quote_example(tuple((claim, d) for claim in claims for d in numbers))
         case _:
             turns = ()
+    return _text(turns)
+
+
+def _text(turns: Iterable[Turn]) -> str:
     return "".join(text for turn in turns for text in turn)
+
+
+def _length(turns: Iterable[Turn]) -> int:
+    return len(_text(turns))

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from monitor.errors import JudgeFailed
-from monitor.judge.ceiling import Ceiling, Demand
+from monitor.judge.ceiling import NOTHING, Ceiling, Demand
 from monitor.judge.manner import Manner
 from monitor.judge.pipeline import parsing
 from monitor.judge.pipeline.asking import Asker, at_once, both
@@ -128,7 +128,8 @@ class Pipeline:
         relevance = self._relevance_requests(interaction, extracted)
         beside = self._sizes.relevance(relevance)
         # Whether a cache has had the claims is no reason to judge it, or not to.
-        material, plan = self._planned(interaction, extracted, spent.manner, extraction + beside)
+        made = extraction.at_least(spent.allowance.made) + beside
+        material, plan = self._planned(interaction, extracted, spent.manner, made, extraction)
         size = self._sizes.whole(material, plan) + beside
         self._ceiling.refuse(extraction + size)
         spent.allowance.plan(size)
@@ -157,7 +158,8 @@ class Pipeline:
         extraction = self._extraction(interaction, _texts(interaction))
         self._ceiling.refuse(extraction + self._sizes.least(interaction))
         beside = extraction + self._sizes.relevance(self._relevance_requests(interaction, claims))
-        material, plan = self._planned(interaction, claims, self._asker.manner.now, beside)
+        manner = self._asker.manner.now
+        material, plan = self._planned(interaction, claims, manner, beside, extraction)
         self._ceiling.refuse(beside + self._sizes.whole(material, plan))
 
     def _extraction(self, interaction: Interaction, names: Iterable[str]) -> Demand:
@@ -165,30 +167,48 @@ class Pipeline:
         return self._sizes.extraction(interaction, [texts[name] for name in names])
 
     def _planned(
-        self, interaction: Interaction, claims: Claims, manner: Manner, beside: Demand
+        self,
+        interaction: Interaction,
+        claims: Claims,
+        manner: Manner,
+        beside: Demand,
+        anew: Demand = NOTHING,
     ) -> tuple[Material, VerifyPlan]:
+        """What is to be asked ``beside`` the rest; ``anew``: of a text that may be split again."""
         number = len(claims.response) + len(claims.reference)
         refuse_verdicts(number, len(interaction.retrieved_contexts))
         material = self._material(interaction, claims)
-        plan = self._plan(material, manner, beside)
-        if self._asks_answer and claims.response and parsing.has_words(interaction.user_input):
-            plan = asking_answer(plan)
-        return material, plan
+        asks = self._asks_answer and claims.response and parsing.has_words(interaction.user_input)
 
-    def _plan(self, material: Material, manner: Manner, beside: Demand) -> VerifyPlan:
+        def plan(most: int | None = None) -> VerifyPlan:
+            found = self._verifier.plan(material, most)
+            return asking_answer(found) if asks else found
+
+        return material, self._plan(material, plan, manner, beside, anew)
+
+    def _plan(
+        self,
+        material: Material,
+        plan: Callable[[int | None], VerifyPlan],
+        manner: Manner,
+        beside: Demand,
+        anew: Demand,
+    ) -> VerifyPlan:
         """As usual; or one claim a call where the ceiling has room, else as few as a third allows.
 
-        The rest is for replies that are refused, and for a text that is split anew. For one claim
-        a call no room is kept: a model that needs it seldom reads two.
+        The rest is for calls that are made again, and for a text that is split anew: beside one
+        claim a call so much that all could be asked as usual once more.
         """
+        usual = plan(None)
         if manner >= Manner.ONE_CLAIM:
-            third = self._ceiling.third(beside)
+            third, again = self._ceiling.third(beside), anew + self._sizes.whole(material, usual)
             for claims in takewhile(self._verifier.caps.claims.__gt__, _FEW):
-                plan = self._verifier.plan(material, claims)
-                size = self._sizes.whole(material, plan)
-                if third.allows(size) or (claims == 1 and self._ceiling.allows(beside + size)):
-                    return plan
-        return self._verifier.plan(material)
+                few = plan(claims)
+                size = self._sizes.whole(material, few)
+                alone = claims == 1 and self._ceiling.allows(beside + size + again)
+                if alone or third.allows(size):
+                    return few
+        return usual
 
     def _relevance_requests(
         self, interaction: Interaction, claims: Claims

@@ -552,7 +552,7 @@ async def test_a_bad_hour_does_not_make_every_claim_a_call_for_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "sizes"), [(64, {1}), (13, {1}), (12, {4}), (9, {8, 4}), (3, {8, 4})]
+    ("calls", "sizes"), [(64, {1}), (16, {1}), (15, {4}), (9, {8, 4}), (3, {8, 4})]
 )
 async def test_one_claim_a_call_keeps_within_what_one_interaction_may_cost(
     calls: int, sizes: set[int]
@@ -568,7 +568,7 @@ async def test_one_claim_a_call_keeps_within_what_one_interaction_may_cost(
     assert {len(body["claims"]) for body in model.asked if "claims" in body} == sizes
 
 
-@pytest.mark.parametrize("number", [27, 50])
+@pytest.mark.parametrize("number", [27, 55, 56, 63])
 async def test_a_text_that_is_split_anew_is_judged_within_the_same_limits(number: int) -> None:
     """The first plan leaves room for a second one: no manner refuses what another one judges."""
     names = [f"A{i}" for i in range(1, number + 1)]
@@ -581,6 +581,24 @@ async def test_a_text_that_is_split_anew_is_judged_within_the_same_limits(number
         pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=Ceiling(64))
         await pipeline.judge(interaction(text, passages=("P A1.",)), CostMeter())
         assert model.tasks().count("x") == 2
+
+
+@pytest.mark.parametrize("call", [0, 1, 5])
+@pytest.mark.parametrize("number", [12, 55, 56, 63])
+async def test_a_reply_that_is_asked_for_again_has_room_in_every_manner(
+    number: int, call: int
+) -> None:
+    """Of extraction, or one of the calls after it: none takes up all that may be asked."""
+    names = [f"A{i}" for i in range(1, number + 1)]
+    text = " ".join(f"{name}." for name in names)
+    for manner in Manner:
+        answers = (*[None] * call, lambda _: "{}")
+        model, choice = Model({text: names}, answers=answers), MannerChoice("fixed")
+        choice.now = manner
+        asker = Asker(model, load_prompts(), manner=choice)
+        pipeline = Pipeline(asker, Extractor(asker), lambda _: IDENTITY, ceiling=Ceiling(64))
+        found = await pipeline.judge(interaction(text, passages=("P A1.",)), CostMeter())
+        assert len(found.claims.response) == number
 
 
 async def test_empty_replies_are_no_matter_of_the_shape() -> None:
