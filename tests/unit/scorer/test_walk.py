@@ -1,4 +1,4 @@
-"""One record's way into the scorer goes straight down: into few files, and into none twice."""
+"""A record that stands alone goes straight down: into few files, and into none twice."""
 
 from __future__ import annotations
 
