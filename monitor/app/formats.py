@@ -41,15 +41,15 @@ def topic_formats(settings: Settings, health: Health | None = None) -> TopicForm
     Raises ``ConfigurationError`` for a function that is not there.
     """
     ingest, schemas = settings.ingest, registry_schemas(settings, health)
-    return TopicFormats(
-        log_format(ingest.format, ingest.mapping, "ingest.mapping", schemas),
-        {
-            source.topic: log_format(
-                source.format, source.mapping, f"ingest.sources.{n}.mapping", schemas
-            )
-            for n, source in enumerate(ingest.sources)
-        },
-    )
+    otherwise = log_format(ingest.format, ingest.mapping, "ingest.mapping", schemas)
+    of_sources = {
+        source.topic: log_format(
+            source.format, source.mapping, f"ingest.sources.{n}.mapping", schemas
+        )
+        for n, source in enumerate(ingest.sources)
+    }
+    topics = dict.fromkeys(settings.kafka.topics.interactions, otherwise)
+    return TopicFormats(otherwise, topics | of_sources)
 
 
 def file_format(settings: Settings, topic: str | None = None) -> LogFormat:

@@ -219,7 +219,7 @@ def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -
 
     rules, counts = input_rules(settings), Counter[str]()
     return TrialRules(
-        TopicFormats(rules.formats.of(topic)),
+        TopicFormats(rules.formats[topic]),
         rules.sampler,
         rules.let_through,
         rules.oldest(now),

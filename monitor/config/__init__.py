@@ -1,4 +1,7 @@
-"""Settings from flag, environment, secret file, YAML or default, in this order of precedence."""
+"""Settings from flag, environment, secret file, YAML or default, in this order of precedence.
+
+Where they become objects: ``monitor.app``.
+"""
 
 from monitor.config.access import Access
 from monitor.config.applications import Application, Effective, resolved, withheld

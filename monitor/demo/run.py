@@ -25,7 +25,7 @@ from monitor.demo.stack.inbox import Inbox
 from monitor.demo.stack.notification import Notification
 from monitor.demo.stack.stack import DEPLOY, Shipped
 from monitor.demo.traffic import DemoTraffic
-from monitor.demo.view import SCREEN, View
+from monitor.demo.view import OFFLINE, View
 from monitor.demo.watch import DemoWatch
 from monitor.kafka.producer import Producer
 from monitor.rules.render import rendered
@@ -163,7 +163,7 @@ class Demo:
             self.chronicle,
             self.monitor.shared.settings.drift.metrics,
             url=self.watch.url,
-            judge=SCREEN if self._options.judge == "offline" else f"{self._options.model}",
+            judge=OFFLINE if self._options.judge == "offline" else f"{self._options.model}",
             links=self.links,
             inbox=self.inbox if self._options.stack else None,
         )

@@ -30,7 +30,7 @@ from monitor.status.words import evidence_words, learning_words
 
 #: The gauge that the demo's incident moves.
 MOVED: Final = "noise_sensitivity_irrelevant"
-SCREEN: Final = "offline, a lexical check: it compares words and numbers, no model reads"
+OFFLINE: Final = "offline, a lexical check: it compares words and numbers, no model reads"
 
 
 class View:

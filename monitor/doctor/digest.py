@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import NEWEST
-from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
 from monitor.sampling.hashing import Sampler
@@ -94,7 +94,7 @@ class Digest:
     is_too_large: Callable[[Interaction], bool] = lambda _: False
     segment_by: Callable[[Interaction], Sequence[str]] = lambda _: ()
     redacted: Callable[[MessageRejected], MessageRejected] = lambda error: error
-    formats: TopicFormats = NATIVE
+    formats: TopicFormats = field(default_factory=TopicFormats)
     cluster_by: str | None = None
     records: int = 0
     tombstones: int = 0
@@ -132,7 +132,7 @@ class Digest:
         source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
         newest_ms = self.now_ms + int(NEWEST.total_seconds() * 1000)
         try:
-            read = self.formats.of(record.topic).decode
+            read = self.formats[record.topic].decode
             found = read(record.value, source, min(record.timestamp, newest_ms))
         except MessageRejected as error:
             self._note_error(error)

@@ -12,7 +12,7 @@ from monitor.ingest.event_time import parse_timestamp
 from monitor.kafka.record import KafkaRecord, last_offset
 from monitor.records.base import Headers
 
-ERROR, REDRIVE = "x-error.", "x-redrive."
+ERROR, REDRIVE = OURS = "x-error.", "x-redrive."
 #: Of the headers. Dead letters of before it was written have none, and are of the first one.
 DEAD_LETTER_SCHEMA: Final = "rag.dead-letter/1"
 MOST_MESSAGE_CHARACTERS = 500
@@ -68,7 +68,8 @@ def error_headers(
     attempts are counted on.
     """
     before = history_of(record)
-    origin = before.origin if before else origin_of(record)
+    here = FailureOrigin(record.topic, record.partition, record.offset, record.timestamp)
+    origin = before.origin if before else here
     fields = {
         "schema": DEAD_LETTER_SCHEMA,
         "topic": origin.topic,
@@ -103,21 +104,7 @@ def redrive_headers(record: KafkaRecord, dead_letter: DeadLetter) -> list[tuple[
 
 def original_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
     """Those that the monitor has not added, in their order, repeated ones too."""
-    return [header for header in headers if not header[0].startswith((ERROR, REDRIVE))]
-
-
-def origin_of(record: KafkaRecord) -> FailureOrigin:
-    """Where the record stood when it failed first, or stands now."""
-    return place_of(record)[0]
-
-
-def place_of(record: KafkaRecord) -> tuple[FailureOrigin, bool]:
-    """``origin_of`` the record, and whether it was redriven."""
-    before = history_of(record)
-    if before:
-        return before.origin, True
-    here = FailureOrigin(record.topic, record.partition, record.offset, record.timestamp)
-    return here, False
+    return [header for header in headers if not header[0].startswith(OURS)]
 
 
 def history_of(record: KafkaRecord) -> FailureHistory | None:
@@ -126,8 +113,6 @@ def history_of(record: KafkaRecord) -> FailureHistory | None:
     The headers of a redrive say it; those of a dead letter too, for the letter may have been copied
     back by another tool. Headers about another topic are somebody else's.
     """
-    if not any(key.startswith((ERROR, REDRIVE)) for key, _ in record.headers):
-        return None  # nearly always
     for prefix in (REDRIVE, ERROR):
         found = _history(_texts(record.headers, prefix))
         if found and found.origin.topic == record.topic:

@@ -14,6 +14,7 @@ from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.listing import row
 from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord, gathered
+from monitor.ingest.reading import place_of
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
@@ -138,10 +139,10 @@ class _Inputs:
         return logged in (None, "/".join(map(str, place)))
 
     def _format(self, record: KafkaRecord) -> LogFormat:
-        return self.rules.formats.of(record.topic)
+        return self.rules.formats[record.topic]
 
     def _placed(self, record: KafkaRecord, committed: dict[Partition, int]) -> PlacedInput:
-        origin, is_redriven = dead_letter_headers.place_of(record)
+        origin, is_redriven = place_of(record)
         source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
         partition = Partition(record.topic, record.partition)
         found = PlacedInput(
@@ -215,7 +216,7 @@ async def _dead_letters(
             if dead_letter is None:
                 continue
             is_its = dead_letter.history.origin[:3] in places or record.key == key
-            log_format = formats.of(dead_letter.history.origin.topic)
+            log_format = formats[dead_letter.history.origin.topic]
             if is_its or _has_id(log_format, record.value or b"", interaction_id):
                 found.append(row(record, dead_letter))
     return sorted(found, key=lambda each: (each["attempts"], each["offset"]))

@@ -90,7 +90,7 @@ def tried(record: KafkaRecord, rules: TrialRules, now_ms: int) -> Tried:
     source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
     newest_ms = now_ms + int(NEWEST.total_seconds() * 1000)
     broker_ms = min(record.timestamp if record.timestamp >= 0 else now_ms, newest_ms)
-    read = rules.formats.of(record.topic).decode
+    read = rules.formats[record.topic].decode
     try:
         decoded = read(record.value, source, broker_ms, of_file=rules.of_file)
         shown = rules.redactor.interaction(decoded.interaction)

@@ -33,6 +33,8 @@ _LEAST_SHARE: Final = 1 / 1_024
 _HALF_WAY: Final = 0.75
 NOTHING: Final = OpenPicks()
 _WEIGHT: Final = 0.05
+#: What an older pick still counts, in shares of the latest ones.
+_KEEP: Final = 0.99
 #: Of the day's money a burst leaves so much that the rest of the day, if it is longer than so many
 #: seconds of burst, goes on at half its pace at least.
 _BURST_S: Final = 300.0
@@ -89,6 +91,28 @@ class Costs:
         self.mean = JudgementCost(
             *(b + _WEIGHT * (c - b) for b, c in zip(before, cost, strict=True))
         )
+
+
+class LatestPicks:
+    """How many of the latest interactions were picked, older ones counting less and less.
+
+    >>> latest = LatestPicks()
+    >>> latest.add(4.0); latest.add(4.0); latest.share
+    0.25
+    """
+
+    def __init__(self) -> None:
+        self._picks = self._interactions = 0.0
+
+    def add(self, interactions: float) -> None:
+        """One more pick, which stands for so many interactions."""
+        self._picks = _KEEP * self._picks + 1.0
+        self._interactions = _KEEP * self._interactions + interactions
+
+    @property
+    def share(self) -> float:
+        """The share that was picked; 1 before the first pick."""
+        return self._picks / self._interactions if self._interactions else 1.0
 
 
 class Spent(NamedTuple):
@@ -179,21 +203,30 @@ class Pace:
         self.times = 1.0
         self._picks, self._plain, self._covered = 0, 0.0, 0.0
         self._under_way = OpenPicks()
-        self._recent = Recent()
+        self._recent, self._latest = Recent(), LatestPicks()
         self._has_budget = False
         #: Picks a minute that are expected without a burst.
         self.expected = 0.0
         self._looked_at: float | None = None
         self._carried = self._lag_s = 0.0
 
-    def picked(self, times: float = 1.0, offsets: int | None = None) -> None:
+    def picked(
+        self, times: float = 1.0, offsets: int | None = None, interactions: float = 1.0
+    ) -> None:
         """One more interaction is to be judged, so many times likelier taken than without burst.
 
-        ``offsets`` are those of its block, which may have closed early (None: it was full).
+        ``offsets`` are those of its block, which may have closed early (None: it was full). It
+        stands for so many ``interactions``.
         """
+        self._latest.add(interactions)
         self._picks += 1
         self._plain += self.plan.length / self._base.length / times
         self._covered += (self.plan.length if offsets is None else offsets) / times
+
+    @property
+    def picked_share(self) -> float:
+        """The share of the latest interactions that was picked."""
+        return self._latest.share
 
     def is_due(self, now: float, *, costs_known: bool = False) -> bool:
         """Whether it is time for a look: once a minute, but sooner for the first with costs.

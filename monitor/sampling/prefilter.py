@@ -11,8 +11,9 @@ from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
-from monitor.ingest import dead_letter_headers
 from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
+from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.reading import place_of
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.sampling.hashing import MultiPrefilter, Sampler, threshold
 
@@ -28,7 +29,9 @@ Prefilter = Callable[[Sequence[KafkaRecord]], Prefiltered]
 
 
 def prefilter_for(samplers: Collection[Sampler], formats: TopicFormats = NATIVE) -> Prefilter:
-    """Drops what none of the samplers takes; those that hash the same key are nested.
+    """Drops what none of the samplers takes of a batch of one partition.
+
+    Samplers that hash the same key are nested.
 
     Tombstones and records whose id cannot be read are left: their ending is not about sampling.
     """
@@ -91,15 +94,16 @@ def _prefiltered_by_key(
 def _taken_by_id(
     records: Sequence[KafkaRecord], rate: float, formats: TopicFormats
 ) -> list[KafkaRecord]:
-    below, left = threshold(rate), []
+    if not records:
+        return []
+    log_format = formats[records[0].topic]
+    if isinstance(log_format, SpanFormat):
+        return list(records)  # their traces are sampled one by one
+    below, left, logged_id = threshold(rate), [], log_format.logged_id
     for record in records:
-        if formats.spans_of(record.topic) is not None:
-            left.append(record)  # its traces are sampled one by one
-            continue
         try:
             # A record without an id is named by where it stood first, as in decoding.
-            logged_id = formats.of(record.topic).logged_id
-            name = logged_id(record.value or b"") or str(dead_letter_headers.origin_of(record))
+            name = logged_id(record.value or b"") or str(place_of(record)[0])
         except ValueError:
             left.append(record)
         else:

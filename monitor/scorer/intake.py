@@ -1,6 +1,6 @@
 """Why was it not scored? Which interactions are taken: a batch is prefiltered, then each record.
 
-Prefilter → decode → sample → age → filter → pause → block → copy. What is not taken ends here,
+Prefilter → read → sample → age → filter → pause → block → copy. What is not taken ends here,
 counted with its reason; what becomes of one that is taken stands in ``scorer.py``.
 """
 
@@ -9,28 +9,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
 from monitor.control.pauses import Pauses
-from monitor.errors import MessageRejected
-from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.gate import DeadLetterGate
-from monitor.ingest.event_time import NEWEST
-from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord
-from monitor.ingest.formats.logged import Decoded
-from monitor.ingest.formats.otlp import Span
-from monitor.ingest.formats.otlp_format import SpanFormat
-from monitor.ingest.formats.rejection import not_unpacked
-from monitor.ingest.formats.traces import answers, interaction, links_elsewhere
-from monitor.kafka.record import KafkaRecord, Unreadable
-from monitor.records import Interaction, Outcome, Reason, Source
-from monitor.runtime.garbage import uncollected
+from monitor.ingest.reading import Arrived
+from monitor.kafka.record import KafkaRecord
+from monitor.records import Interaction, Outcome, Reason
 from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.copies import Copies
 from monitor.sampling.hashing import MultiPrefilter
+from monitor.sampling.pace import Pace
 from monitor.sampling.prefilter import Prefilter, prefilter_for
 from monitor.sampling.rules import EVERYTHING, Filter, FirstMatch, RuleCase
 from monitor.sampling.slot_buffer import SlotBuffer
@@ -64,35 +56,15 @@ class Policies:
 
 
 class Admitted(NamedTuple):
-    """An interaction that is to be judged, and how.
-
-    ``in_slot``: only where it is picked among those of its block. ``times``: how much likelier it
-    was taken than without a burst. ``offsets`` are those that it was taken of, without a slot.
-    """
+    """An interaction that is to be judged, and how; ``in_slot``: if it is picked in its block."""
 
     interaction: Interaction
     policy: ScoringPolicy
     in_slot: bool = False
-    times: float = 1.0
-    offsets: int = 1
-
-
-class Arrived(NamedTuple):
-    """An interaction, and what follows from how it arrived.
-
-    ``may_be_copied``: an equal record would be a copy. Of one without an id none is: what is equal
-    may be another. ``is_too_old``: no gauge could count it. Neither holds for what was redriven:
-    somebody wants it judged. ``links_elsewhere``: its trace has a link to another one.
-    """
-
-    interaction: Interaction
-    may_be_copied: bool
-    is_too_old: bool
-    links_elsewhere: bool = False
 
 
 class Intake:
-    """Takes interactions in; ``slot_buffer`` where blocks have slots.
+    """Takes interactions in; ``slot_buffer`` where blocks have slots, at a ``pace``.
 
     ``clock`` gives epoch seconds, ``broker_time`` those of the brokers, where they may differ.
     ``copies`` remember what was taken lately.
@@ -110,6 +82,7 @@ class Intake:
         broker_time: Callable[[], float] | None = None,
         copies: Copies | None = None,
         formats: TopicFormats = NATIVE,
+        pace: Pace | None = None,
     ) -> None:
         self._formats = formats
         self._broker_time = broker_time or clock
@@ -117,7 +90,7 @@ class Intake:
         self._look_at_the_clock()
         self._gate, self._circuit = gate, gate.circuit
         self._telemetry, self._clock, self._pauses = telemetry, clock, pauses
-        self._slot_buffer = slot_buffer
+        self._slot_buffer, self._pace = slot_buffer, pace
         self._copies = copies or Copies(time.monotonic)
         self._prefilter = prefilter_for(policies.prefilter.samplers, formats)
 
@@ -173,30 +146,17 @@ class Intake:
         return left
 
     def take(
-        self, record: KafkaRecord, log_format: LogFormat, span: BlockSpan = ALONE
+        self, record: KafkaRecord, arrived: Arrived | None, span: BlockSpan = ALONE
     ) -> Admitted | None:
-        """Decode, sample and filter; None when the interaction has ended already.
+        """Sample and filter; None when the interaction has ended already.
 
-        ``log_format`` is that of its topic, ``span`` its block, with the share that is taken of it.
-        Decoded, it is taken at the rate of its application; rules come last. Raises
-        ``MessageRejected`` for what cannot be read.
+        ``arrived`` is what was read of it, None of a tombstone; ``span`` is its block, with the
+        share that is taken of it. It is taken at the rate of its application; rules come last.
         """
-        if isinstance(record, Unreadable):
-            raise not_unpacked(record)
-        if record.value is None:
+        if arrived is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)
             return None
-        decoded = self._read(record, partial(log_format.decode, record.value))
-        return self._admitted(record, decoded, span)
-
-    def spans(self, record: KafkaRecord, log_format: SpanFormat) -> Sequence[Span]:
-        """Those in a record; raises ``MessageRejected``."""
-        try:
-            return log_format.spans(record.value or b"")
-        except MessageRejected:
-            raise
-        except Exception as error:
-            raise internal_error(error, stage="decode") from error
+        return self._admitted(record, arrived, span)
 
     def may_take(self, record: KafkaRecord, trace_id: str, span: BlockSpan) -> bool:
         """Whether a trace may be judged, of which so far only its id is known.
@@ -224,21 +184,6 @@ class Intake:
         """Whether the hash takes so little that it is worth to ask before a record is read."""
         return all(one.rate < _WORTH_ASKING for one in self._policies.prefilter.samplers)
 
-    def read_trace(self, record: TraceRecord, root: Span) -> Arrived | None:
-        """What a whole trace says; None where no model has a part in it.
-
-        A large one takes seconds: it changes nothing here, and may be called in a thread. Raises
-        ``MessageRejected``.
-        """
-        if not answers(record.spans, root):
-            return None
-
-        def read(source: Source, broker_ms: int) -> Decoded:
-            return interaction(record.spans, root, source, broker_ms)
-
-        is_linked = links_elsewhere(record.spans, root)
-        return self._read(record, read)._replace(may_be_copied=False, links_elsewhere=is_linked)
-
     def take_trace(
         self, record: TraceRecord, arrived: Arrived | None, span: BlockSpan
     ) -> Admitted | None:
@@ -253,10 +198,12 @@ class Intake:
         return self._admitted(record, arrived, span, is_trace=True)
 
     def _admitted(
-        self, record: KafkaRecord, decoded: Arrived, span: BlockSpan, *, is_trace: bool = False
+        self, record: KafkaRecord, arrived: Arrived, span: BlockSpan, *, is_trace: bool = False
     ) -> Admitted | None:
-        interaction = decoded.interaction
+        interaction, is_redriven = arrived.interaction, arrived.is_redriven
         self._circuit.fine()
+        if arrived.timestamp_replaced:
+            self._telemetry.timestamps_replaced.labels(arrived.timestamp_replaced).inc()
         whole = self._policies.policy(interaction)
         is_let_through = self._policies.filter.against(interaction) is None
         is_split = span.length > 1 and (
@@ -274,7 +221,8 @@ class Intake:
         if not is_taken:
             # Nobody wants a score of an application whose rate is 0, and nobody expects one.
             return self._not_sampled(Reason.HASH if whole.sampler.rate else Reason.FILTERED)
-        if decoded.is_too_old:
+        # No gauge could count it. But what was redriven, somebody wants judged.
+        if interaction.event_time.timestamp() < self._oldest and not is_redriven:
             return self._not_sampled(Reason.TOO_OLD)
         if not is_let_through:
             return self._not_sampled(Reason.FILTERED)
@@ -283,12 +231,17 @@ class Intake:
         if not is_in_part:
             reason = Reason.HASH if span.share == 1.0 else Reason.LAG
             return self._not_sampled(_left_out(span) if is_trace else reason)
-        if decoded.may_be_copied and self._copies.is_copy(record):
+        # Of records without an id two that are equal may be two interactions.
+        may_be_copied = arrived.has_own_id and not is_redriven and not is_trace
+        if may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
         policy = whole if part == 1.0 else whole.at(part)
-        times = max(1.0, policy.sampler.rate / whole.sampler.rate)
         in_slot = span.length > 1 and not is_split
-        return Admitted(interaction, policy, in_slot, times, span.length)
+        if self._pace is not None and not in_slot:
+            times = max(1.0, policy.sampler.rate / whole.sampler.rate)
+            self._pace.picked(times, span.length, 1 / policy.sampler.rate)
+            self._telemetry.sampling_probability.set(self._pace.picked_share)
+        return Admitted(interaction, policy, in_slot)
 
     def turn(self) -> None:
         """Time passes."""
@@ -297,46 +250,17 @@ class Intake:
 
     def _look_at_the_clock(self) -> None:
         """What the brokers' clocks say, and what is too old by them: both hold for a whole turn."""
-        self._now = self._broker_time()
-        self._oldest = self._policies.oldest(self._now)
+        self.now = self._broker_time()
+        self._oldest = self._policies.oldest(self.now)
 
     def _not_sampled(self, reason: Reason) -> Admitted | None:
         self._ledger.settle(Outcome.NOT_SAMPLED, reason)
         return None
 
-    def _read(self, record: KafkaRecord, read: Callable[[Source, int], Decoded]) -> Arrived:
-        try:
-            # After a redrive still where it stood first: without an id it keeps its name.
-            origin, is_redriven = dead_letter_headers.place_of(record)
-            source = Source(topic=origin.topic, partition=origin.partition, offset=origin.offset)
-            # A producer may set any timestamp: none lies further ahead than a plausible event time.
-            newest_ms = int((self._now + NEWEST.total_seconds()) * 1000)
-            # And it may set none, which Kafka gives as -1: then it is as old as its reading.
-            broker_ms = origin.timestamp_ms if origin.timestamp_ms >= 0 else int(self._now * 1000)
-            with uncollected():
-                decoded = read(source, min(broker_ms, newest_ms))
-        except MessageRejected:
-            raise
-        except Exception as error:
-            raise internal_error(error, stage="decode") from error
-        if decoded.timestamp_replaced:
-            self._telemetry.timestamps_replaced.labels(decoded.timestamp_replaced).inc()
-        interaction, here = decoded.interaction, (origin.topic, origin.partition, origin.offset)
-        has_id = interaction.interaction_id != "/".join(map(str, here))
-        is_too_old = interaction.event_time.timestamp() < self._oldest
-        return Arrived(interaction, has_id and not is_redriven, is_too_old and not is_redriven)
-
 
 def _left_out(span: BlockSpan) -> Reason:
     """Why a trace is not judged that would be, if its block were not one for many."""
     return Reason.SLOT if span.share >= 1.0 else Reason.LAG
-
-
-def internal_error(error: Exception, *, stage: str) -> MessageRejected:
-    """A bug of ours: a dead letter, and not our end."""
-    return MessageRejected(
-        f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
-    )
 
 
 def _by_share(

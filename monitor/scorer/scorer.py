@@ -22,7 +22,9 @@ from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.rejection import internal_error
 from monitor.ingest.offload import LONG, offloaded
+from monitor.ingest.reading import Arrived, read, read_trace
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.ingest.work import Work, Works, WorkState
 from monitor.judge.limits.deadline import Deadline
@@ -34,14 +36,7 @@ from monitor.runtime.offload import isolated
 from monitor.runtime.threads import Threads
 from monitor.sampling.blocks import BlockSpan
 from monitor.scorer import score_records
-from monitor.scorer.intake import (
-    ALONE,
-    Admitted,
-    Arrived,
-    Intake,
-    Policies,
-    internal_error,
-)
+from monitor.scorer.intake import ALONE, Admitted, Intake, Policies
 from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
@@ -111,6 +106,7 @@ class Scorer:
             None if slots is None else slots.slot_buffer,
             broker_time,
             formats=formats,
+            pace=None if slots is None else slots.pace,
         )
         self._traces = self._trace_worker(monotonic)
         self._slots: SlotWorker | None = None
@@ -176,7 +172,7 @@ class Scorer:
     def begin(self, record: KafkaRecord) -> Work | None:
         """Take a record in; None when its interaction has ended, or has joined a slot."""
         slots, partition = self._slots, Partition(record.topic, record.partition)
-        log_format = self._formats.of(record.topic)
+        log_format = self._formats[record.topic]
         is_read = not isinstance(record, Unreadable) and record.value is not None
         spans = log_format if is_read and isinstance(log_format, SpanFormat) else None
         if spans is None:
@@ -187,13 +183,12 @@ class Scorer:
         try:
             if spans is not None:
                 return self._traces.begin(record, spans, span)
-            admitted = self._intake.take(record, log_format, span)
+            arrived = read(record, log_format, self._intake.now)
+            admitted = self._intake.take(record, arrived, span)
             if admitted is None:
                 return None
-            if slots is not None:
-                if admitted.in_slot:
-                    return self._join(slots, record, admitted)
-                slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
+            if slots is not None and admitted.in_slot:
+                return self._join(slots, record, admitted)
             return Work(record, partial(self._scored_alone, record, admitted), self.works)
         except MessageRejected as error:
             if spans is not None:  # none of the traces in it is known
@@ -221,16 +216,14 @@ class Scorer:
             return await self._bury(work, record, error)
         if admitted is None:
             return None
-        if self._slots is not None:
-            self._slots.alone(admitted.policy.sampler.rate, admitted.offsets, admitted.times)
         return await self._score(work, record, admitted.interaction, admitted.policy)
 
     async def _read_trace(self, record: TraceRecord, root: Span, work: Work) -> Arrived | None:
-        read = self._intake.read_trace
+        whole = record, root, self._intake.now
         if sum(span.size for span in record.spans) < LONG:
-            return read(record, root)
+            return read_trace(*whole)
         with work.at(WorkState.REDACTING):
-            return await offloaded(self._threads, (), read, record, root, may_be_slow=True)
+            return await offloaded(self._threads, (), read_trace, *whole, may_be_slow=True)
 
     async def _scored_alone(self, record: KafkaRecord, admitted: Admitted, work: Work) -> None:
         ending = self._score(work, record, admitted.interaction, admitted.policy)

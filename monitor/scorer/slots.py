@@ -28,8 +28,6 @@ ScorePick = Callable[[Work, Member, SamplingRecord], Awaitable[Ended]]
 #: Work, record, name of the interaction, and the bug that nothing but a dead letter is left after.
 Bury = Callable[[Work, KafkaRecord, str, Exception], Awaitable[Ended]]
 DAY_S: Final = 86_400
-#: What an older slot still counts, in shares of the latest ones.
-_KEEP: Final = 0.99
 #: What is left, with each look, of the weight of earlier picks and their price.
 _KEEP_MINUTE: Final = 0.8
 
@@ -67,13 +65,6 @@ class PaceController:
         self.lag_s = 0.0
         #: Interactions that are to be judged, and wait for a place.
         self.waiting = 0
-
-    def picked(self, offsets: int, times: float = 1.0) -> None:
-        """One more interaction is to be judged, of so many offsets.
-
-        ``times``: how much likelier it was taken than without a burst.
-        """
-        self._slots.pace.picked(times, offsets)
 
     def judged(self, ending: JudgingResult, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
@@ -136,24 +127,6 @@ class PaceController:
         return allowed._replace(usd_per_minute=60 * slots.budget.left() / left_s), left_s
 
 
-class Latest:
-    """How many of the latest interactions were picked, older ones counting less and less.
-
-    >>> latest = Latest()
-    >>> latest.add(4.0), latest.add(4.0)
-    (0.25, 0.25)
-    """
-
-    def __init__(self) -> None:
-        self._picks = self._interactions = 0.0
-
-    def add(self, interactions: float) -> float:
-        """One more slot, which stands for so many interactions; the share that was picked."""
-        self._picks = _KEEP * self._picks + 1.0
-        self._interactions = _KEEP * self._interactions + interactions
-        return self._picks / self._interactions
-
-
 class SlotWorker:
     """The work of slots, as the consuming loop knows it. ``score`` brings a member to its end."""
 
@@ -169,18 +142,12 @@ class SlotWorker:
         self.slot_buffer, self._picker = slots.slot_buffer, slots.picker
         self._works, self._ledger, self._telemetry = works, ledger, telemetry
         self._score, self._bury = score, bury
-        self._picks = Latest()
-        self.pace_controller = PaceController(slots, telemetry)
+        self._pace, self.pace_controller = slots.pace, PaceController(slots, telemetry)
 
     @property
     def has_room(self) -> bool:
         """Whether more may be read."""
         return self.slot_buffer.unpicked < MOST_UNPICKED
-
-    def alone(self, rate: float, offsets: int, times: float) -> None:
-        """An interaction is to be judged that was taken of so many offsets by its hash."""
-        self._telemetry.sampling_probability.set(self._picks.add(1 / rate))
-        self.pace_controller.picked(offsets, times)
 
     def join(self, member: Member) -> Work | None:
         """Put an interaction into its slot; the work of the slot where it is the first one."""
@@ -206,7 +173,7 @@ class SlotWorker:
                 self.slot_buffer.picked(slot)
             else:
                 self.slot_buffer.picked(slot)
-                self.pace_controller.picked(slot.block.length)
+                self._count(slot, choice)
                 endings = await self._judged(work, choice)
         except asyncio.CancelledError:
             self._ledger.settle(Outcome.HANDED_OVER, work.handover_reason, slot.interactions)
@@ -222,15 +189,15 @@ class SlotWorker:
 
     async def _judged(self, work: Work, choice: Choice) -> list[Ended]:
         """How the pick and those that are forced have ended."""
-        self._count(choice)
         endings = [await self._score(work, choice.member, choice.sampling)]
         for member in choice.forced:
             sampling = forced_sampling(member.interaction)
             endings.append(await self._score(work, member, sampling))
         return endings
 
-    def _count(self, choice: Choice) -> None:
+    def _count(self, slot: Slot[Member], choice: Choice) -> None:
         m, q = choice.sampling.m or 1, choice.sampling.q or 1.0
         self._telemetry.slot_interactions.observe(m)
         self._telemetry.slots.labels("directed" if choice.directed else "uniform").inc()
-        self._telemetry.sampling_probability.set(self._picks.add(m / q))
+        self._pace.picked(offsets=slot.block.length, interactions=m / q)
+        self._telemetry.sampling_probability.set(self._pace.picked_share)

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from monitor.ingest import dead_letter_headers
 from monitor.ingest.formats.gathered import TraceRecord
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
 from monitor.ingest.formats.traces import by_trace
+from monitor.ingest.reading import place_of, spans_in
 from monitor.ingest.work import Work, Works, WorkState
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Outcome
@@ -60,10 +60,10 @@ class TraceWorker:
 
         Raises ``MessageRejected`` where they cannot be read.
         """
-        _, is_redriven = dead_letter_headers.place_of(record)
+        _, is_redriven = place_of(record)
         if not is_redriven and self._is_left_out(record, log_format, block):
             return None
-        spans = self._intake.spans(record, log_format)
+        spans = spans_in(record, log_format)
         held: list[OpenTrace] = []
         for trace_id, its in by_trace(spans).items():
             key = TraceKey(record.topic, trace_id)

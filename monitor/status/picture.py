@@ -96,9 +96,9 @@ class SituationPicture:
 
 
 def _title(owner: PageOwner) -> Text:
-    screen = ": a lexical check, no model reads" if owner.judge.startswith("offline@") else ""
+    caution = ": a lexical check, no model reads" if owner.judge.startswith("offline@") else ""
     name = (f" {visible(owner.application)}", "bold")
-    return Text.assemble(name, ("  judged by ", "dim"), visible(owner.judge), (screen, "yellow"))
+    return Text.assemble(name, ("  judged by ", "dim"), visible(owner.judge), (caution, "yellow"))
 
 
 def _windows(page: ScrapedPage) -> tuple[str, ...]:

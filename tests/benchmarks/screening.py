@@ -1,4 +1,4 @@
-"""What does the screen cost? Records per CPU second of the scorer, without a judge that costs.
+"""What does the risk signal cost? Records per CPU second of the scorer, without a judge that costs.
 
 Interactions of usual length (a response of four sentences, five passages) go through the scorer
 in blocks of 32: decoded, gathered, picked from, and the pick's record built. The judge answers at

@@ -54,11 +54,12 @@ def audit_families(
     }
     for record in records:
         pair = [record.application, record.judge]
-        holds = record.is_active_at(now)
+        is_active = record.is_active_at(now)
         for metric, found in sorted(record.metrics.items()):
             if metric in CATALOGUE:  # whoever may write a record may name anything
-                _add_metric(families, [metric, *pair], found if holds else _without_labels(found))
-        if not holds:
+                shown = found if is_active else _without_labels(found)
+                _add_metric(families, [metric, *pair], shown)
+        if not is_active:
             continue
         for verdict, agreement in sorted(record.agreement.items()):
             _add_agreement(families, [*pair, verdict], agreement)

@@ -152,8 +152,8 @@ def _no_scores(scores: Sequence[ScoreTable] | None, *, is_waiting: bool) -> str:
 
 
 def _table(found: ScoreTable) -> _PageTable:
-    screen = ", a lexical check" if found.judge.startswith("offline@") else ""
-    note = f"judged by {found.judge}{screen}; the last {found.window}"
+    caution = ", a lexical check" if found.judge.startswith("offline@") else ""
+    note = f"judged by {found.judge}{caution}; the last {found.window}"
     if found.learning is not None:
         note += "; the baseline is being learned: {:,} of {:,}, no alarm until then".format(
             *found.learning

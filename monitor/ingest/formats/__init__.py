@@ -1,1 +1,4 @@
-"""One pure module a log format; each turns the bytes of a Kafka record into interactions."""
+"""One pure module a log format; each turns the bytes of a Kafka record into interactions.
+
+What a format has to offer: ``by_topic.LogFormat``.
+"""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Protocol
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
@@ -33,24 +34,33 @@ class LogFormat(Protocol):
         """
 
 
-class TopicFormats(NamedTuple):
-    """Those that differ by topic, and that of all others."""
+NO_TOPICS: Mapping[str, LogFormat] = MappingProxyType({})
 
-    otherwise: LogFormat = native
-    by_topic: Mapping[str, LogFormat] = {}
 
-    def of(self, topic: str) -> LogFormat:
-        """The format of a topic."""
-        return self.by_topic.get(topic, self.otherwise)
+class TopicFormats(dict[str, LogFormat]):
+    """The format of each topic: of those that are named, and of all others.
+
+    >>> TopicFormats(native, {"traces": native})["logs"] is native
+    True
+    """
+
+    def __init__(
+        self, otherwise: LogFormat = native, by_topic: Mapping[str, LogFormat] = NO_TOPICS
+    ) -> None:
+        super().__init__(by_topic)
+        self._otherwise = otherwise
+
+    def __missing__(self, topic: str) -> LogFormat:
+        return self._otherwise
 
     def spans_of(self, topic: str) -> SpanFormat | None:
         """The format of a topic of spans, whose records are parts of traces; None of another."""
-        found = self.of(topic)
+        found = self[topic]
         return found if isinstance(found, SpanFormat) else None
 
     def awaits(self, record: KafkaRecord) -> bool:
         """Whether something must be fetched before it can be decoded; it is, from now on."""
-        found = self.of(record.topic)
+        found = self[record.topic]
         if not isinstance(found, Registered) or record.value is None:
             return False
         return found.awaits(record.value)
@@ -58,7 +68,7 @@ class TopicFormats(NamedTuple):
     async def prepare(self, records: Iterable[KafkaRecord]) -> None:
         """Fetch what decoding them takes, for whoever reads a topic and waits for nothing else."""
         for record in records:
-            found = self.of(record.topic)
+            found = self[record.topic]
             if isinstance(found, Registered) and record.value is not None:
                 await found.prepare(record.value)
 
@@ -68,7 +78,7 @@ class TopicFormats(NamedTuple):
             return None
         source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
         try:
-            found = self.of(record.topic).decode(record.value, source, record.timestamp)
+            found = self[record.topic].decode(record.value, source, record.timestamp)
         except MessageRejected:
             return None
         return found.interaction
@@ -76,7 +86,7 @@ class TopicFormats(NamedTuple):
     def has_readable_id(self, topic: str, value: bytes) -> bool:
         """Whether an id is found, or that there is none: sampling sees such a record."""
         try:
-            self.of(topic).logged_id(value)
+            self[topic].logged_id(value)
         except ValueError:
             return False
         return True

@@ -134,6 +134,13 @@ def not_unpacked(record: Unreadable) -> MessageRejected:
     )
 
 
+def internal_error(error: Exception, *, stage: str) -> MessageRejected:
+    """A bug of ours: a dead letter, and not our end."""
+    return MessageRejected(
+        f"internal error: {type(error).__name__}", stage=stage, cause=Reason.INTERNAL
+    )
+
+
 def _not_json(message: str, value: bytes) -> str:
     if found := looks_like(value):
         what, mend = found

@@ -11,10 +11,10 @@ from monitor.ingest.dead_letter_headers import (
     FailureOrigin,
     error_headers,
     history_of,
-    origin_of,
     read_dead_letter,
     redrive_headers,
 )
+from monitor.ingest.reading import place_of
 from tests.stages.dead_letters import ORIGINAL, Record, dead_letter
 
 LATER = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -96,7 +96,7 @@ def test_a_second_failure_counts_on_and_keeps_the_first_place() -> None:
     said = dict(second)
     assert said["x-error.attempts"] == b"2"
     assert said["x-error.first_failed_at"] == b"2026-11-20T12:00:00+00:00"
-    assert origin_of(again) == FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    assert place_of(again)[0] == FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
     for key in ("topic", "partition", "offset", "timestamp"):
         assert said[f"x-error.{key}"] == dict(dead_letter().headers)[f"x-error.{key}"]
 

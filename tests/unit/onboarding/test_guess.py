@@ -53,7 +53,7 @@ def test_six_shapes_are_guessed_without_help(shape: LogShape, tmp_path: Path) ->
     """The proposal is a file of settings, and reads every record as its native twin says."""
     records = [json.loads(shape.value(n)) for n in range(20)]
     settings = load({}, written(guess_of(*records), tmp_path))
-    log = topic_formats(settings).of("logs")
+    log = topic_formats(settings)["logs"]
     for n in range(20):
         found = log.decode(shape.value(n), SOURCE, NOON_MS).interaction
         native = shape.native(n)
@@ -333,7 +333,7 @@ def test_logs_of_products_are_guessed(product: str, tmp_path: Path) -> None:
     found = [guess.fields[n].expression for n in ("user_input", "response", "retrieved_contexts")]
     text = guess.within.get("text")
     assert (*found, text and text.expression) == expected
-    log = topic_formats(load({}, written(guess, tmp_path))).of("logs")
+    log = topic_formats(load({}, written(guess, tmp_path)))["logs"]
     read = log.decode(json.dumps(record).encode(), SOURCE, NOON_MS).interaction
     assert (read.user_input, read.response) == ("Q", "A")
     assert read.retrieved_contexts

@@ -66,7 +66,7 @@ class Bench:
         """One judgement for each block; how many. It may be over sooner."""
         picks = -(-interactions // self.pace.plan.length)
         for _ in range(picks):
-            self.pace_controller.picked(self.pace.plan.length)
+            self.pace.picked(offsets=self.pace.plan.length)
             ending = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
             self.pace_controller.judged(ending, seconds)
             if self.budget is not None:

@@ -8,6 +8,7 @@ import pytest
 
 from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.formats import native
+from monitor.ingest.reading import read
 from monitor.kafka.record import Partition
 from tests.stages.loop import Record
 from tests.stages.scorer_bench import Bench, Hanging
@@ -37,6 +38,7 @@ def test_its_event_time_is_its_own_or_that_of_its_reading(
     """Never 1970, where no window would ever show it. The bench's clock says 12:00."""
     intake = Bench(Hanging()).scorer._intake
     value = json.dumps({**TEXTS, "timestamp": logged}).encode()
-    found = intake.take(Record(0, timestamp=-1, value=value), native)
+    record = Record(0, timestamp=-1, value=value)
+    found = intake.take(record, read(record, native, intake.now))
     assert found is not None
     assert found.interaction.event_time.isoformat() == event_time

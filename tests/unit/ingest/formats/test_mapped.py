@@ -314,10 +314,10 @@ def test_each_topic_has_its_format() -> None:
     )
     assert settings.kafka.topics.interactions == ("plain", "logs")
     formats = topic_formats(settings)
-    assert formats.of("plain") is native
+    assert formats["plain"] is native
     assert formats.has_readable_id("logs", b'{"q": 1}')
     record = json.dumps({"q": "Q", "a": "A", "c": []}).encode()
-    assert formats.of("logs").decode(record, SOURCE, NOON_MS).interaction.user_input == "Q"
+    assert formats["logs"].decode(record, SOURCE, NOON_MS).interaction.user_input == "Q"
 
 
 @pytest.mark.parametrize("role", ["assistant", "system", "tool"])
