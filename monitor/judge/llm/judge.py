@@ -156,21 +156,25 @@ class LlmJudge:
 
     def _identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
+        of_pairs = self._settings.pipeline == "pairs"
+        # Else no request has an example.
+        has_shape = not of_pairs or self._settings.relates or self._settings.quotes
+        manner = spent.manner if has_shape else Manner.FIXED
         if self._verifier is not None:
             extracts = spent.models.get("extract_claims") or self._clients[-1].model_id
             found = (self._verifier.name, extracts)
-            asks = self._settings.relates or self._settings.quotes
-            manner = spent.manner if asks else Manner.FIXED  # else no request has an example
             return identify(self._settings, self._prompts.hash, found, manner)
-        verifies = PairRequest.task if self._settings.pipeline == "pairs" else VerifyRequest.task
-        tasks: tuple[Task, ...] = (verifies, "extract_claims")
+        tasks: tuple[Task, ...] = (
+            PairRequest.task if of_pairs else VerifyRequest.task,
+            "extract_claims",
+        )
         if len(self._clients) == 1:
             answered = next((spent.models[t] for t in tasks if t in spent.models), None)
             models: tuple[str, ...] = (answered or self._clients[0].model_id,)
         else:
             pairs = zip(tasks, self._clients, strict=True)
             models = tuple(spent.models.get(task) or client.model_id for task, client in pairs)
-        return identify(self._settings, self._prompts.hash, models, spent.manner)
+        return identify(self._settings, self._prompts.hash, models, manner)
 
     def ask_for_shaped(self) -> bool:
         """Show examples of the very shape of each request from now on; whether that is new.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -175,6 +176,16 @@ def test_the_threshold_is_part_of_the_version_where_it_counts() -> None:
     assert len(set(versions)) == 3
     assert versions[2] == identify(LlmSettings(model="m"), "p", ("m",)).version
     assert extraction_version(pairs, "i", "m") == extraction_version(other, "i", "m")
+
+
+async def test_examples_are_part_of_the_version_where_any_is_shown() -> None:
+    """A pair has none; the questions that may be asked beside it have."""
+    pairs = LlmSettings(model="m", pipeline="pairs")
+    versions = []
+    for made in (pairs, replace(pairs, evidence="quote")):
+        shaped = replace(made, examples="shaped")
+        versions.append(len({LlmJudge(one).identity.version for one in (made, shaped)}))
+    assert versions == [1, 2]
 
 
 async def test_a_rehearsal_counts_the_calls_of_pairs() -> None:
