@@ -13,8 +13,11 @@ def pair_line(row: dict[str, Any]) -> str:
     """One application and judge; where that is enough to learn from, that nobody has published it.
 
     >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 1000}
+    >>> row["unlikely"] = False
     >>> pair_line({**row, "least": 60, "due": False})
     'bot  a@1  learning: 9 of 1000 scored slots, or a week of at least 60'
+    >>> pair_line({**row, "least": 60, "due": False, "unlikely": True}).split("least ")[-1]
+    '60; at this pace it comes late or never: set one'
     >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("least ")[-1]
     '60: done; no exporter has published it yet'
     >>> held = {"origin": "learned", "provisional": True, "effective_from": "now"}
@@ -28,7 +31,11 @@ def pair_line(row: dict[str, Any]) -> str:
         found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
         if row["least"] < row["needed"]:
             found += f", or a week of at least {row['least']}"
-        return f"{found}: done; no exporter has published it yet" if row["due"] else found
+        if row["due"]:
+            return f"{found}: done; no exporter has published it yet"
+        if row["unlikely"]:
+            found += "; at this pace it comes late or never: set one"
+        return found
     if row["origin"] in (None, "reset"):
         return f"{who}  fixed by the configuration"
     of = f" from {_counted(row['slots'], 'slot')}" if row["slots"] else ""

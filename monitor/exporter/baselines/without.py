@@ -24,8 +24,8 @@ def without_baseline(
 ) -> dict[JudgedApplication, dict[str, Row]]:
     """By application and judge, and then by metric; ``counted`` are the slots that were read.
 
-    ``learns_from`` is as ``learns_from_of`` has it. ``full_s``: a whole baseline has it once so many
-    seconds are full, since slots were enough for a provisional one; else None.
+    ``learns_from`` is as ``learns_from_of`` has it. ``full_s``: once so many seconds
+    are full a whole baseline has it, as slots were enough for a provisional one; else None.
     """
     missing = [key for key, is_held in baselines.drift.watched() if not is_held]
     records = {
