@@ -87,7 +87,8 @@ def delays(settings: Settings, found: JudgedPace, one: SeenApplication) -> Delay
     The threshold and the period go by what is judged of all applications together.
     """
     judged = Judged(one.per_day / DAY_MINUTES, "traffic", 0.0)
-    simulated = simulation(settings, found.assumed(), judged, found.per_day)
+    is_given = one.is_given if found.seen.found else None
+    simulated = simulation(settings, found.assumed(), judged, found.per_day, is_given=is_given)
     if simulated.alarms_too_often:
         return None
     seen = simulated.delays(_SAID)

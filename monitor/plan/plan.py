@@ -175,15 +175,20 @@ def members(settings: Settings, assumed: Assumed, found: Judged) -> int:
 
 
 def watch(
-    settings: Settings, found: Judged, members: int, of_all: float | None = None
+    settings: Settings,
+    found: Judged,
+    members: int,
+    of_all: float | None = None,
+    *,
+    is_given: bool | None = None,
 ) -> WatchSettings:
     """How the detector watches it: ``drift.*``, and so many ``members`` a slot.
 
-    ``of_all`` are judged a day together with other applications, None where there are none.
+    ``of_all`` and ``is_given`` are as ``first_evidence`` has them.
     """
     drift, per_day = settings.drift, found.per_day if of_all is None else of_all
     week = drift.judged_per_week or max(LEAST_PER_DAY, per_day) * WEEK_S / DAY_S
-    begins = first_evidence(settings, found.per_day, of_all)
+    begins = first_evidence(settings, found.per_day, of_all, is_given=is_given)
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
         begins.learned_from,
@@ -197,12 +202,18 @@ def watch(
 
 
 def simulation(
-    settings: Settings, assumed: Assumed, found: Judged, of_all: float | None = None
+    settings: Settings,
+    assumed: Assumed,
+    found: Judged,
+    of_all: float | None = None,
+    *,
+    is_given: bool | None = None,
 ) -> Simulation:
     """Monitors with these settings, beside other applications as ``watch`` has them."""
     of_all_per_minute = found.per_minute if of_all is None else of_all / DAY_MINUTES
     slot = members(settings, assumed, found._replace(per_minute=of_all_per_minute))
-    return Simulation(quality(settings, assumed), watch(settings, found, slot, of_all))
+    watched = watch(settings, found, slot, of_all, is_given=is_given)
+    return Simulation(quality(settings, assumed), watched)
 
 
 def _width(mean: float, n: float) -> float:

@@ -94,10 +94,35 @@ def test_what_takes_longer_than_a_week_is_not_there_after_one() -> None:
     assert "first evidence in about 4.5 d, after 12 d, when" in found
 
 
+def test_what_is_fixed_for_another_application_is_not_given() -> None:
+    """An entry is for those that match its name."""
+    other = GIVEN["drift__baselines"].replace("*", "shop-*")
+    chosen = settings(**ONE_METRIC, drift__baselines=other)
+    found = several(20.0)
+    (one,) = found.seen.found
+    seen = delays(chosen, found, one)
+    shown = line(chosen, "t", found, seen).found
+    assert "first evidence after 7 d, when a baseline is learned from 140 judged" in shown
+    given = one._replace(is_given=True, has_baseline=True)
+    held = found._replace(seen=found.seen._replace(found=[given]))
+    at_once = line(chosen, "t", held, delays(chosen, held, given)).found
+    assert "first evidence at once, against drift.baselines" in at_once
+    assert at_once.split("; a mean")[1] != shown.split("; a mean")[1]
+
+
 def test_a_baseline_that_was_set_is_there_where_none_can_be_learned() -> None:
     """One a day."""
     found = said(1, settings(**ONE_METRIC), {}, has_baseline=True)
     assert "first evidence by now (rag-monitor baseline show); P is 28 d" in found.found
+
+
+def test_where_applications_are_not_known_it_says_what_it_supposes() -> None:
+    """And promises nothing as of now."""
+    found = line(settings(), "t", JudgedPace(500.0, False, 500.0), {}).found
+    assert "first evidence after 2 d, when" in found
+    assert found.endswith(
+        "All are taken for one application: to see which they are of took too long"
+    )
 
 
 def test_each_application_needs_enough_for_itself() -> None:
@@ -108,7 +133,8 @@ def test_each_application_needs_enough_for_itself() -> None:
     assert shown.found == (
         "about 291 judged a day of 60 applications and judges: 0 of 60 have a baseline by now "
         "(rag-monitor baseline show), 57 learn one, which takes up to 17 d, 3 late or never, "
-        "with fewer than 5 a day: app57 (3), app58 (2) and 1 more; P is 7 d: evidence of 7 d to 14 d counts"
+        "with fewer than 5 a day: app57 (3), app58 (2) and 1 more; P is 7 d: evidence of "
+        "7 d to 14 d counts"
     )
     due = several(5.0, 290.0, scored_s=16.0 * DAY_S)
     assert (
