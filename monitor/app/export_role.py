@@ -11,6 +11,7 @@ from monitor.app.scores import Aggregators, burst_allowance, promises, segment_n
 from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
 from monitor.exporter.baselines.baselines import learning_slots
+from monitor.exporter.baselines.unlikely import unlikely
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.missing import MissingMetric, missing_of
@@ -78,7 +79,9 @@ class ExportRole:
         exporter, found = self._exporter, self._aggregators
         if not exporter.is_ready:
             return []
-        return score_tables(found.scores, learning_slots(found.baselines), exporter.clock())
+        now = exporter.clock()
+        late = unlikely(found.baselines, found.scores, now)
+        return score_tables(found.scores, learning_slots(found.baselines), now, late)
 
     async def run(self, stop: asyncio.Event, pages: Pages) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,8 +13,11 @@ def pair_line(row: dict[str, Any]) -> str:
     """One application and judge; where that is enough to learn from, that nobody has published it.
 
     >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 1000}
+    >>> row["unlikely"] = False
     >>> pair_line({**row, "least": 60, "due": False})
     'bot  a@1  learning: 9 of 1000 scored slots, or a week of at least 60'
+    >>> pair_line({**row, "least": 60, "due": False, "unlikely": True}).split("least ")[-1]
+    '60; at this pace it comes late or never: set one'
     >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("least ")[-1]
     '60: done; no exporter has published it yet'
     >>> held = {"origin": "learned", "provisional": True, "effective_from": "now"}
@@ -27,7 +31,11 @@ def pair_line(row: dict[str, Any]) -> str:
         found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
         if row["least"] < row["needed"]:
             found += f", or a week of at least {row['least']}"
-        return f"{found}: done; no exporter has published it yet" if row["due"] else found
+        if row["due"]:
+            return f"{found}: done; no exporter has published it yet"
+        if row["unlikely"]:
+            found += "; at this pace it comes late or never: set one"
+        return found
     if row["origin"] in (None, "reset"):
         return f"{who}  fixed by the configuration"
     of = f" from {_counted(row['slots'], 'slot')}" if row["slots"] else ""
@@ -76,17 +84,24 @@ def without_line(name: str, metric: dict[str, Any]) -> str:
     """A watched metric that has no baseline: how many values there are, and what it takes.
 
     >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "enough": 1000}
-    >>> metric |= {"days": 2, "needed_days": 7}
+    >>> metric |= {"days": 2, "needed_days": 7, "full_s": None}
     >>> without_line("answered", metric).split(": ")[-1]
     '12 values; it takes 60, when a week or 1000 slots are full'
+    >>> without_line("answered", metric | {"full_s": 86_400}).split(": ")[-1]
+    '12 values; it takes 60, when 24 h are full and no alarm is open'
     >>> metric |= {"learns_from": "days", "values_of_days": 9}
     >>> without_line("answered", metric).split("; ")[-1]
     'it takes 60 on 7 whole days, or 1000 on fewer: 9 on 2 so far'
     """
+    from monitor.records.durations import in_words
+
     found = f"    {name:30} no baseline, and so no alarm: {_counted(metric['values'], 'value')}"
     needed = metric["needed"]
     if metric["learns_from"] == "slots":
-        return f"{found}; it takes {needed}, when a week or {metric['enough']} slots are full"
+        full = f"a week or {metric['enough']} slots are full"
+        if metric["full_s"] is not None:
+            full = f"{in_words(metric['full_s'])} are full and no alarm is open"
+        return f"{found}; it takes {needed}, when {full}"
     if metric["learns_from"] is None:
         return f"{found} of late; set or freeze it, too"
     return (
@@ -96,7 +111,7 @@ def without_line(name: str, metric: dict[str, Any]) -> str:
 
 
 def described(record: BaselineRecord) -> str:
-    """What was published."""
+    """What was published; what people have set was learned from no slots."""
     who = f"{record.application}  {record.judge}"
     if not record.metrics:
         return f"{who}  learned anew from scores after {record.effective_from.isoformat()}"
@@ -104,8 +119,21 @@ def described(record: BaselineRecord) -> str:
         f"{name} {metric.mean:.4f}{_by_itself(metric.origin, record.origin)}"
         for name, metric in record.metrics.items()
     )
+    if all(metric.origin == "set" for metric in record.metrics.values()):
+        return f"{who}  set: {means.replace(' (set)', '')}"
     of = f" from {_counted(record.slots, 'slot')}" if record.slots else ""
-    return f"{who}  {record.origin}{of}: {means}"
+    return f"{who}  {'provisional' if record.provisional else record.origin}{of}: {means}"
+
+
+def lacks(record: BaselineRecord, watched: Sequence[str]) -> str | None:
+    """Which of the watched metrics have no baseline, and whether they will; None: all have one."""
+    from monitor.exporter.baselines.without import learns_from_of
+
+    left = [name for name in watched if name not in record.metrics]
+    if not left:
+        return None
+    what = "set or freeze them, too" if learns_from_of(record) is None else "they are learned"
+    return f"no baseline, and so no alarm: {', '.join(left)}; {what}"
 
 
 def not_frozen(pair: tuple[str, str], slots: int, least: int) -> str:

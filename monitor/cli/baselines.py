@@ -10,6 +10,7 @@ import typer
 
 from monitor.cli.baseline_lines import (
     described,
+    lacks,
     metric_line,
     not_frozen,
     pair_line,
@@ -48,10 +49,14 @@ def show(
     import asyncio
 
     from monitor.exporter.baselines import commands
+    from monitor.exporter.baselines.unlikely import unlikely
 
     access, now = _access(config, set_, limit)
     asyncio.run(commands.read(access, now, scores=True))
+    late = unlikely(access.baselines, access.aggregator, now)
     found = commands.rows(access)
+    for row in found:
+        row["unlikely"] = (row["application"], row["judge"]) in late
     if json:
         _print_json(found)
         return
@@ -200,11 +205,12 @@ def _tell(
 
 def _tell_what_lacks(access: BaselineAccess, record: BaselineRecord) -> None:
     """Say which watched metrics still have no baseline."""
-    left = [name for name in access.drift.settings.metrics if name not in record.metrics]
-    if left:
-        names = ", ".join(left)
-        what = "they are learned" if record.leaves_others else "set or freeze them, too"
-        typer.echo(f"no baseline, and so no alarm: {names}; {what}", err=True)
+    fixed = access.drift.fixed(record.application, record.judge)
+    held = fixed.metrics if fixed is not None else ()
+    watched = [name for name in access.drift.settings.metrics if name not in held]
+    left = lacks(record, watched)
+    if left is not None:
+        typer.echo(left, err=True)
 
 
 def _wanted(application: str | None, judge: str | None) -> Callable[[JudgedApplication], bool]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from monitor.config import Settings, seconds
+from monitor.doctor.applications import SeenApplication
 from monitor.doctor.judging import JudgedPace
 from monitor.doctor.objectives import LONG_WINDOWS, can_be_known, objectives_of
 from monitor.doctor.report import ReportLine, ok, warn
@@ -28,6 +29,10 @@ _USUAL: Final = "faithfulness"
 #: To be replaced by what is normal, and by what is good enough: examples.
 _NORMAL_LOSS, _WORST_LOSS = 0.08, 0.1
 
+#: Of several applications, so many are named.
+_NAMED: Final = 2
+_SHOW: Final = " (rag-monitor baseline show)"
+
 #: By factor: seconds until the mean is found to be so many times the usual, the median; None:
 #: hardly ever.
 Delays = Mapping[float, float | None]
@@ -37,41 +42,75 @@ async def examine(settings: Settings, target: str, found: JudgedPace) -> list[Re
     """What the pace means; ``target`` is the topic that tells it."""
     if not settings.drift.metrics:
         return []
-    begins = first_evidence(settings, found.per_day)
     seen: Delays | None = {}
-    if found.per_day < LITTLE and begins.after_s is not None:
+    if (one := told_of(settings, found)) is not None:
         # Seconds of it: the other checks go on.
-        seen = await asyncio.to_thread(delays, settings, found)
-    return [line(settings, target, found, begins, seen)]
+        seen = await asyncio.to_thread(delays, settings, found, one)
+    return [line(settings, target, found, seen)]
 
 
-def delays(settings: Settings, found: JudgedPace) -> Delays | None:
-    """As ``plan`` has them; None where false alarms come too often to tell."""
-    judged = Judged(found.per_day / DAY_MINUTES, "traffic", 0.0)
-    simulated = simulation(settings, found.assumed(), judged)
+def told_of(settings: Settings, found: JudgedPace) -> SeenApplication | None:
+    """Of which one it is worked out what it sees; None where all that get a baseline have enough.
+
+    The largest, where even that has little; else the smallest that gets a baseline.
+    """
+    known = _known(found)
+    some = [one for one in known if evidence_of(settings, found, one).after_s is not None]
+    if not some:
+        return None
+    largest, least = some[0], some[-1]
+    if largest.per_day < LITTLE:
+        return largest
+    return least if least.per_day < LITTLE else None
+
+
+def _known(found: JudgedPace) -> Sequence[SeenApplication]:
+    """The largest first; where none is known all are taken for one."""
+    if len(found.seen.found) == 1:
+        return [found.seen.found[0]._replace(per_day=found.per_day)]
+    return found.seen.found or [SeenApplication("", "", found.per_day, None)]
+
+
+def evidence_of(settings: Settings, found: JudgedPace, one: SeenApplication) -> FirstEvidence:
+    """Of one application and judge, beside the others."""
+    is_given = one.is_given if found.seen.found else None
+    return first_evidence(settings, one.per_day, found.per_day, is_given=is_given)
+
+
+def _are_several(found: JudgedPace) -> bool:
+    return len(found.seen.found) > 1
+
+
+def delays(settings: Settings, found: JudgedPace, one: SeenApplication) -> Delays | None:
+    """As ``plan`` has them; None where false alarms come too often to tell.
+
+    The threshold and the period go by what is judged of all applications together.
+    """
+    judged = Judged(one.per_day / DAY_MINUTES, "traffic", 0.0)
+    is_given = one.is_given if found.seen.found else None
+    simulated = simulation(settings, found.assumed(), judged, found.per_day, is_given=is_given)
     if simulated.alarms_too_often:
         return None
     seen = simulated.delays(_SAID)
     return {
-        factor: None if one.median is None else one.median / found.per_day * DAY_S
-        for factor, one in zip(_SAID, seen, strict=True)
+        factor: None if delay.median is None else delay.median / one.per_day * DAY_S
+        for factor, delay in zip(_SAID, seen, strict=True)
     }
 
 
-def line(
-    settings: Settings, target: str, found: JudgedPace, begins: FirstEvidence, seen: Delays | None
-) -> ReportLine:
+def line(settings: Settings, target: str, found: JudgedPace, seen: Delays | None) -> ReportLine:
     """All that there is to say; ``seen`` is empty where it was not worked out, see ``delays``."""
     shown = f"about {_number(found.per_day)} "
     shown += "a day would be judged of the traffic so far" if found.is_expected else "judged a day"
-    shown += f": first evidence {_when(found, begins)}{begins.in_words()}"
+    several = _are_several(found)
+    shown += _of_several(settings, found) if several else _of_one(settings, found)
     if seen is None:
         shown += f"; {TOO_OFTEN}"
     elif seen:
-        shown += f"; {_seen(seen)}"
+        shown += f"; {_seen(seen)}" + (_named(settings, found) if several else "")
     if seen and settings.export.cluster is not None:
         shown += f"; {SESSIONS.format(cluster=settings.export.cluster)}"
-    mend = "\n".join(_advice(settings, found.per_day, begins, seen))
+    mend = "\n".join(_advice(settings, found, seen))
     return warn("evidence", target, shown, mend) if mend else ok("evidence", target, shown)
 
 
@@ -84,14 +123,79 @@ def _number(per_day: float) -> str:
     return f"{per_day:,.0f}" if per_day >= 10 else f"{per_day:.2g}"
 
 
-def _when(found: JudgedPace, begins: FirstEvidence) -> str:
+def _of_one(settings: Settings, found: JudgedPace) -> str:
+    (one,) = _known(found)
+    begins = evidence_of(settings, found, one)
+    if one.has_baseline and begins.after_s is None:  # it was set
+        return f": first evidence by now{_SHOW}; {begins.counts_in_words()}"
+    shown = f": first evidence {_when(one, begins)}{begins.in_words()}"
+    if not found.is_expected and not found.seen.found:
+        shown += ". All are taken for one application: to see which they are of took too long"
+    return shown
+
+
+def _when(one: SeenApplication, begins: FirstEvidence) -> str:
     """How far off it is, where something has been judged and a baseline is to be learned."""
-    left = found.left_s(begins.after_s or 0)
-    if found.is_expected or not begins.after_s or left is None:
+    if not begins.after_s:
         return ""
-    if not left:
-        return "by now (rag-monitor baseline show), "
-    return f"in about {in_words(left)}, "
+    if one.has_baseline:
+        return f"by now{_SHOW}, "
+    left = one.left_s(begins.after_s)
+    if left is None:
+        return ""
+    return f"in about {in_words(left)}, " if left else f"is due{_SHOW}, "
+
+
+def _of_several(settings: Settings, found: JudgedPace) -> str:
+    """How many have a baseline, how many learn one and until when, and which hardly get one."""
+    pairs, none = found.seen.found, _hardly(settings, found)
+    have = [one for one in pairs if one.is_given or one.has_baseline]
+    learning = [
+        (one, after_s)
+        for one in pairs
+        if one not in have and (after_s := evidence_of(settings, found, one).after_s) is not None
+    ]
+    shown = f" of {len(pairs)} applications and judges"
+    if found.seen.looked_back_s < DAY_S:
+        shown += f" in the last {in_words(found.seen.looked_back_s)}"
+    shown += f": {len(have)} of {len(pairs)} have a baseline by now{_SHOW}"
+    if learning:
+        shown += f", {len(learning)} learn one, {_due(learning)}"
+    held = first_evidence(settings, found.per_day)
+    if none:
+        named = ", ".join(f"{one.application} ({_number(one.per_day)})" for one in none[:_NAMED])
+        more = f" and {len(none) - _NAMED} more" if len(none) > _NAMED else ""
+        least = f"{held.least_per_day:,} a day"
+        shown += f", {len(none)} late or never, with fewer than {least}: {named}{more}"
+    return f"{shown}; {held.counts_in_words()}"
+
+
+def _due(learning: Sequence[tuple[SeenApplication, int]]) -> str:
+    """When the last of them is; of some nobody knows since when they are scored."""
+    left = [one.left_s(after_s) for one, after_s in learning]
+    known = [each for each in left if each is not None]
+    if len(known) < len(left):
+        return f"which takes up to {in_words(max(after_s for _, after_s in learning))}"
+    latest = max(known)
+    return f"the last one due in about {in_words(latest)}" if latest else "due by now"
+
+
+def _hardly(settings: Settings, found: JudgedPace) -> list[SeenApplication]:
+    """Those that get a baseline late, when they happen to have more, or never."""
+    return [
+        one
+        for one in found.seen.found
+        if not one.has_baseline and evidence_of(settings, found, one).after_s is None
+    ]
+
+
+def _named(settings: Settings, found: JudgedPace) -> str:
+    """Which of several sees that."""
+    one = told_of(settings, found)
+    if one is None:
+        return ""
+    which = "the largest" if one == found.seen.found[0] else "the smallest that gets one"
+    return f" ({one.application}, {which}, with {_number(one.per_day)} a day)"
 
 
 def _seen(seen: Delays) -> str:
@@ -105,31 +209,40 @@ def _seen(seen: Delays) -> str:
     return f"a mean that rises from {USUAL_MEAN:g} is seen: " + ", ".join(parts)
 
 
-def _advice(
-    settings: Settings, per_day: float, begins: FirstEvidence, seen: Delays | None
-) -> list[str]:
+def _advice(settings: Settings, found: JudgedPace, seen: Delays | None) -> list[str]:
     """What to do, in lines; the last ones may be YAML."""
-    metrics, found = settings.drift.metrics, []
+    metrics, advice = settings.drift.metrics, list[str]()
+    # Of several the largest: what helps it helps the others.
+    first = _known(found)[0]
+    per_day = first.per_day
+    begins = evidence_of(settings, found, first)
     if begins.stays_provisional:
-        found.append(
+        advice.append(
             f"a baseline of drift.learn_for ({settings.drift.learn_for}) takes less than two "
             "periods: shorten it, or set a longer drift.period"
         )
     if per_day < LITTLE and len(metrics) > 1:
         n = len(metrics)
-        found.append(
+        advice.append(
             f"watch one metric, drift.metrics: [{_metric(settings)}]: the threshold A is shared, "
             f"and with {n} metrics each has to reach {n} times that of one"
         )
     if seen is None:
-        found.append("lower drift.false_alarms_per_week")
-    nothing = begins.after_s is None or (seen is not None and seen != {} and not any(seen.values()))
+        advice.append("lower drift.false_alarms_per_week")
+    if _are_several(found) and 2 * len(_hardly(settings, found)) > len(found.seen.found):
+        advice.append(
+            "most get no baseline: say what is normal (rag-monitor baseline set, drift.baselines), "
+            "judge more of them, or set a longer drift.period (28d), which holds more"
+        )
+    nothing = begins.after_s is None and not first.has_baseline
+    if seen and per_day < LITTLE:  # it is what the largest sees
+        nothing = nothing or not any(seen.values())
     if per_day < VERY_LITTLE or nothing:
         start = better_start(settings, per_day)
         if not start and nothing:
-            found.append("judge more: sampling.rate, limits.usd_per_day")
-        found += start
-    return found
+            advice.append("judge more: sampling.rate, limits.usd_per_day")
+        advice += start
+    return advice
 
 
 def better_start(settings: Settings, per_day: float) -> list[str]:

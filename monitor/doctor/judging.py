@@ -9,6 +9,13 @@ from typing import Final, NamedTuple
 
 from monitor.app.inspection import price_per_million
 from monitor.config import Settings
+from monitor.doctor.applications import (
+    LONG_AGO_S,
+    NOTHING_SEEN,
+    SeenApplications,
+    pace_since,
+    seen_applications,
+)
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -16,33 +23,26 @@ from monitor.plan.plan import Assumed, bought, typical
 from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, RECENT_DAYS, day_bounds, pace
+from monitor.stats.period import DAY_S, day_bounds, pace
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
+#: A day, an hour and so on are looked at in so many parts, down to parts of so many seconds.
+STEPS: Final = 24
+LEAST_STEP_S: Final = 150
 
 
 class JudgedPace(NamedTuple):
     """Judged interactions a day; ``is_expected``: nothing is judged yet, and so many would be.
 
-    ``sent_per_day`` are the interactions that they are taken from. It has gone on for ``judged_s``
-    seconds, as far as a week shows.
+    ``sent_per_day`` are the interactions that they are taken from. ``seen`` are the applications
+    and judges that they are of, as far as that could be read.
     """
 
     per_day: float
     is_expected: bool
     sent_per_day: float
-    judged_s: float = 0.0
-
-    def left_s(self, after_s: float) -> float | None:
-        """Seconds from now to so many seconds of judging, 0 once they are over; None: not known.
-
-        >>> one = JudgedPace(20.0, False, 20.0, 2.5 * DAY_S)
-        >>> one.left_s(7.0 * DAY_S) / DAY_S, one.left_s(DAY_S)
-        (4.5, 0.0)
-        """
-        left = after_s - self.judged_s
-        return None if left > 0 and self.judged_s >= RECENT_DAYS * DAY_S else max(0.0, left)
+    seen: SeenApplications = NOTHING_SEEN
 
     def assumed(self) -> Assumed:
         """What to plan with."""
@@ -62,7 +62,7 @@ async def judged_pace(
     """
     now = clock()
     sent = await _sent_a_day(*inputs, now)
-    found = None if output is None else await _scored(*output, sent, now)
+    found = None if output is None else await _scored(settings, *output, sent, now)
     if found is not None:
         return found
     if not sent or not settings.sampling.rate:
@@ -80,18 +80,40 @@ async def _prices(settings: Settings) -> tuple[float, float] | None:
     return await asyncio.to_thread(price_per_million, settings.judge)
 
 
-async def _scored(connection: Connection, topic: str, sent: float, now: float) -> JudgedPace | None:
-    """By the whole days of a week, like the exporter's period."""
+async def _scored(
+    settings: Settings, connection: Connection, topic: str, sent: float, now: float
+) -> JudgedPace | None:
+    """By the whole days of a week, like the exporter's period, from the first record on."""
     scan, bounds = await _scan(connection), day_bounds(now)
     try:
         counts = await scan.counts(topic, bounds)
+        if not any(counts):
+            return None
+        began = await _began(scan, topic, bounds, counts)
+        per_day = pace_since(sum(counts), began, bounds[-1])
+        if per_day is None:  # it began on the last of them
+            (number,) = await scan.counts(topic, [began, int(now) + DAY_S])
+            per_day = number / max(1.0, (now - began) / DAY_S)
+        seen = await seen_applications(settings, scan, per_day, now)
     finally:
         await scan.stop()
-    per_day = pace(counts)
-    if per_day is None:
-        return None
-    began = next(bound for bound, count in zip(bounds, counts, strict=False) if count)
-    return JudgedPace(per_day, False, sent, now - began)
+    return JudgedPace(per_day, False, sent, seen)
+
+
+async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Sequence[int]) -> int:
+    """The minute of the first record of these days, in epoch seconds: they need not begin whole.
+
+    Where there are earlier ones it is when the days begin.
+    """
+    (earlier,) = await scan.counts(topic, [LONG_AGO_S, bounds[0]])
+    if earlier:
+        return bounds[0]
+    began, length_s = first_bound(bounds, counts), DAY_S
+    while length_s > LEAST_STEP_S:
+        step_s = length_s // STEPS
+        within = [began + number * step_s for number in range(STEPS + 1)]
+        began, length_s = first_bound(within, await scan.counts(topic, within)), step_s
+    return began
 
 
 async def _sent_a_day(connection: Connection, topics: Sequence[str], now: float) -> float:
@@ -110,6 +132,16 @@ async def _sent_a_day(connection: Connection, topics: Sequence[str], now: float)
         return found
     finally:
         await scan.stop()
+
+
+def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:
+    """Where the first part begins that has any; where all begin, if none has.
+
+    >>> first_bound([10, 20, 30, 40], [0, 3, 1]), first_bound([10, 20, 30], [0, 0])
+    (20, 10)
+    """
+    # None has where times are not in their order on the topic.
+    return next((at for at, count in zip(bounds, counts, strict=False) if count), bounds[0])
 
 
 async def _scan(connection: Connection) -> TopicScan:

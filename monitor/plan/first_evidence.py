@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from monitor.config import Settings, seconds
-from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT
+from monitor.exporter.baselines.learning import LEAST_VALUES, MOST_TAUGHT, LearningSettings
 from monitor.records import durations
 from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
 from monitor.stats.threshold import WEEK_S
-
-#: A day: not worth to be told.
-_FEW: Final = 10
 
 
 class FirstEvidence(NamedTuple):
@@ -20,8 +17,8 @@ class FirstEvidence(NamedTuple):
 
     It is ``learned_from`` so many judged, 0 where it is given or never comes. Before that there is
     evidence against a provisional one from ``provisional_s`` on, None where there is no such one.
-    It ``stays_provisional`` where a whole one never comes. Beside others an application gets none
-    that has fewer than ``least_per_day``.
+    It ``stays_provisional`` where a whole one never comes. An application that has fewer than
+    ``least_per_day`` beside others gets one late, when it happens to have more, or never.
     """
 
     after_s: int | None
@@ -40,10 +37,11 @@ class FirstEvidence(NamedTuple):
         >>> print(FirstEvidence(DAY_S, 10_000, DAY_S, 1_600).in_words().split("; ")[0])
         after 24 h, when a baseline is learned from 10,000 judged (a provisional one after 26.7 min)
         """
-        least, most = durations.in_words(self.period_s), durations.in_words(2 * self.period_s)
-        counts = f"P is {least}: evidence of {least} to {most} counts"
-        if self.least_per_day > _FEW:
-            counts += f"; an application with fewer than {self.least_per_day:,} a day gets none"
+        least = durations.in_words(self.period_s)
+        counts = self.counts_in_words()
+        if self.least_per_day > 1:
+            few = f"an application with fewer than {self.least_per_day:,} a day"
+            counts += f"; {few} gets one late or never"
         if self.after_s is None:
             return (
                 f"never: two periods of {least} hold too little for a baseline. Give one "
@@ -63,17 +61,32 @@ class FirstEvidence(NamedTuple):
             soon = f" (a provisional one after {durations.in_words(self.provisional_s)})"
         return f"{after} baseline {of}{soon}; {counts}"
 
+    def counts_in_words(self) -> str:
+        """For how long evidence counts."""
+        least, most = durations.in_words(self.period_s), durations.in_words(2 * self.period_s)
+        return f"P is {least}: evidence of {least} to {most} counts"
 
-def first_evidence(settings: Settings, per_day: float) -> FirstEvidence:
-    """By these settings, with so many judged a day (above 0), all of one application and judge.
 
-    A baseline is given where an entry has all metrics that are watched: the others are learned.
+def first_evidence(
+    settings: Settings,
+    per_day: float,
+    of_all: float | None = None,
+    *,
+    is_given: bool | None = None,
+) -> FirstEvidence:
+    """By these settings, with so many judged a day (above 0) of one application and judge.
+
+    ``of_all`` are judged a day together with the others, None where there are none. A baseline is
+    given where an entry has all metrics that are watched: the others are learned. ``is_given``
+    says so of this application; None: no application is known.
     """
     drift = settings.drift
-    held = horizon_span(per_day) if drift.period_s is None else HorizonSpan(drift.period_s)
+    held = span_of(settings, per_day if of_all is None else of_all)
     period_s, least = held.period_s, _least_per_day(settings, held)
-    watched = set(drift.metrics)
-    if any(watched <= set(given.metrics) for given in drift.baselines):
+    if is_given is None:
+        watched = set(drift.metrics)
+        is_given = any(watched <= set(given.metrics) for given in drift.baselines)
+    if is_given:
         return FirstEvidence(0, 0, period_s)
     slots_s, needed_s = drift.learn_slots / per_day * DAY_S, _needed_s(settings, per_day)
     whole_s = _within(settings, held, needed_s)
@@ -97,18 +110,27 @@ def _needed_s(settings: Settings, per_day: float) -> float:
     return min(enough, a_week)
 
 
+def span_of(settings: Settings, of_all: float | None) -> HorizonSpan:
+    """For how long slots count, with so many judged a day of all applications together."""
+    period_s = settings.drift.period_s
+    return horizon_span(of_all) if period_s is None else HorizonSpan(period_s)
+
+
 def _held_s(settings: Settings, held: HorizonSpan) -> int:
     """For how long slots are held at least, whenever a period began."""
     return max(held.learning_s, held.period_s, *map(seconds, settings.export.windows))
 
 
+def most_held_s(settings: Settings, held: HorizonSpan) -> int:
+    """For how long slots are held at most: at the end of a period those of the one before, too."""
+    return max(2 * held.period_s, _held_s(settings, held))
+
+
 def _least_per_day(settings: Settings, held: HorizonSpan) -> int:
     """With how many a day an application gets a baseline, beside others that have more."""
-    drift, held_s = settings.drift, _held_s(settings, held)
-    enough = drift.learn_slots / max(2 * held.period_s, held_s)
-    if WEEK_S + seconds(drift.learn_wait) <= max(held_s, 2 * held.period_s):
-        enough = min(enough, min(LEAST_VALUES, drift.learn_slots) / WEEK_S)
-    return math.ceil(enough * DAY_S)
+    drift, old_s = settings.drift, most_held_s(settings, held) - seconds(settings.drift.learn_wait)
+    needed = LearningSettings(drift.learn_slots, 0).enough_of(old_s)
+    return math.ceil(needed / max(1, old_s) * DAY_S)
 
 
 def _within(settings: Settings, held: HorizonSpan, needed_s: float) -> float | None:

@@ -9,7 +9,7 @@ from monitor.app.scores import most_series
 from monitor.config import JudgeSettings, Settings, seconds
 from monitor.plan.delay import MOST_WAITED, NEVER, Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
-from monitor.plan.spend import Judged, judged
+from monitor.plan.spend import DAY_MINUTES, Judged, judged
 from monitor.plan.world import Quality
 from monitor.records import durations
 from monitor.sampling.pace import JudgementCost, PaceBounds
@@ -174,11 +174,21 @@ def members(settings: Settings, assumed: Assumed, found: Judged) -> int:
     return max(1, round(settings.sampling.rate * assumed.per_minute / found.per_minute))
 
 
-def watch(settings: Settings, found: Judged, members: int) -> WatchSettings:
-    """How the detector watches it: ``drift.*``, and so many ``members`` a slot."""
-    drift, least = settings.drift, LEAST_PER_DAY * WEEK_S / DAY_S
-    week = drift.judged_per_week or max(least, found.per_minute * WEEK_S / 60)
-    begins = first_evidence(settings, found.per_day)
+def watch(
+    settings: Settings,
+    found: Judged,
+    members: int,
+    of_all: float | None = None,
+    *,
+    is_given: bool | None = None,
+) -> WatchSettings:
+    """How the detector watches it: ``drift.*``, and so many ``members`` a slot.
+
+    ``of_all`` and ``is_given`` are as ``first_evidence`` has them.
+    """
+    drift, per_day = settings.drift, found.per_day if of_all is None else of_all
+    week = drift.judged_per_week or max(LEAST_PER_DAY, per_day) * WEEK_S / DAY_S
+    begins = first_evidence(settings, found.per_day, of_all, is_given=is_given)
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
         begins.learned_from,
@@ -191,10 +201,19 @@ def watch(settings: Settings, found: Judged, members: int) -> WatchSettings:
     )
 
 
-def simulation(settings: Settings, assumed: Assumed, found: Judged) -> Simulation:
-    """Monitors with these settings."""
-    slot = members(settings, assumed, found)
-    return Simulation(quality(settings, assumed), watch(settings, found, slot))
+def simulation(
+    settings: Settings,
+    assumed: Assumed,
+    found: Judged,
+    of_all: float | None = None,
+    *,
+    is_given: bool | None = None,
+) -> Simulation:
+    """Monitors with these settings, beside other applications as ``watch`` has them."""
+    of_all_per_minute = found.per_minute if of_all is None else of_all / DAY_MINUTES
+    slot = members(settings, assumed, found._replace(per_minute=of_all_per_minute))
+    watched = watch(settings, found, slot, of_all, is_given=is_given)
+    return Simulation(quality(settings, assumed), watched)
 
 
 def _width(mean: float, n: float) -> float:

@@ -8,12 +8,17 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from monitor.app import connections
+from monitor.config import load
+from monitor.doctor.judging import judged_pace
 from monitor.doctor.llm import TINY
+from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.period import DAY_S
 from tests.e2e.snapshot import snapshot
 from tests.servers.judge_server import JudgeServer, Labels
@@ -22,6 +27,7 @@ from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.ports import free_ports
 from tests.stages.command import rag_monitor
+from tests.stages.daily_exporter import PAIR
 from tests.stages.judged_days import judged_each_day
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
@@ -459,3 +465,67 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     topics["kafka__topics__interactions"] = "nobody-made-this"
     unseen = await doctor(kafka_broker.bootstrap, **topics)
     assert unseen.of("evidence", scores)[0]["found"].startswith("about 12 judged a day: ")
+
+
+@pytest.mark.timeout(180)
+async def test_evidence_is_told_by_application(kafka_broker: KafkaBroker) -> None:
+    """Beside one that has a baseline is one that learns, and one that has too few for any."""
+    topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
+    scores, control = topics["kafka__topics__scores"], topics["kafka__topics__control"]
+    there = [
+        *judged_each_day(3, 500, 0.9),
+        *judged_each_day(3, 30, 0.9, "cat"),
+        *judged_each_day(3, 2, 0.9, "owl"),
+    ]
+    await produce(
+        kafka_broker.bootstrap, scores, sorted(there, key=lambda one: one.timestamp_ms or 0)
+    )
+    held = BaselineRecord(
+        application="bot",
+        judge=PAIR[1],
+        origin="learned",
+        effective_from=datetime.now(UTC),
+        metrics={"faithfulness": MetricBaseline(mean=0.9)},
+    )
+    await produce(kafka_broker.bootstrap, control, [Record(held.to_json(), held.key.encode())])
+    said = await doctor(kafka_broker.bootstrap, **topics, drift__metrics="faithfulness")
+    (found,) = said.of("evidence", scores)
+    assert found["found"].startswith(
+        "about 532 judged a day of 3 applications and judges: 1 of 3 have a baseline by now "
+    )
+    assert re.search(
+        r"1 learn one, the last one due in about (3|3\.\d|4) d, 1 late or never, with fewer than "
+        r"8 a day: owl \(2\); P is 4 d",
+        found["found"],
+    )
+    assert found["found"].endswith("(cat, the smallest that gets one, with 30 a day)")
+
+
+@pytest.mark.timeout(120)
+async def test_a_begin_is_the_first_record_that_there_is(kafka_broker: KafkaBroker) -> None:
+    """Where there are earlier ones than what is looked at, nobody knows when it began."""
+    topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
+    there = [one for one in judged_each_day(9, 20, 0.9) if one.timestamp_ms is not None]
+    name, first = topics["kafka__topics__scores"], there[11].timestamp_ms or 0
+    await produce(kafka_broker.bootstrap, name, there[11:])
+    flags = {key.replace("__", "."): value for key, value in topics.items()}
+    for period, is_known in (("28d", True), ("1d", False)):
+        flags |= {"kafka.bootstrap_servers": kafka_broker.bootstrap, "drift.period": period}
+        settings = load({}, flags=flags)
+        output = connections.connection(settings)
+        found = await judged_pace(settings, time.time, (output, ()), (output, name))
+        assert found is not None
+        (one,) = found.seen.found
+        assert one.per_day == pytest.approx(20.0, abs=0.6)  # of two days it is a part of a day
+        assert found.per_day == pytest.approx(20.0, abs=0.2)
+        assert (one.scored_s is not None) == is_known
+        if one.scored_s is not None:
+            assert one.scored_s == pytest.approx(time.time() - first / 1000, abs=30.0)
+    late = judged_each_day(3, 20, 0.9)[19:]  # the first of them is of the end of a day
+    topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
+    await produce(kafka_broker.bootstrap, topics["kafka__topics__scores"], late)
+    begun = await judged_pace(
+        settings, time.time, (output, ()), (output, topics["kafka__topics__scores"])
+    )
+    assert begun is not None
+    assert begun.per_day == pytest.approx(20.0, abs=0.5)

@@ -69,17 +69,27 @@ class LearningSettings:
         """Values that a metric needs, and slots where a week gives no more."""
         return min(LEAST_VALUES, self.slots)
 
+    def enough_of(self, held_s: float) -> int:
+        """Slots that it takes where they are held for so long: fewer where that is a week.
+
+        >>> one = LearningSettings(1_000, 600)
+        >>> one.enough_of(2 * WEEK_S), one.enough_of(WEEK_S / 2)
+        (60, 1000)
+        """
+        return self.least if held_s >= WEEK_S else self.slots
+
 
 class Progress(NamedTuple):
     """How far one application and judge is: scored slots that are old enough, of those needed.
 
-    ``done``: there is something to publish.
+    ``done``: there is something to publish. ``first`` is the event time of the first of them.
     """
 
     pair: JudgedApplication
     slots: int
     needed: int
     done: bool
+    first: float
 
 
 class Lesson(NamedTuple):
@@ -192,7 +202,7 @@ class Learner:
             all_of_them = numbers[: chosen.slots]
         taken = saying_more(scored, all_of_them, chosen.least)
         counted = min(len(all_of_them), MOST_TAUGHT)
-        progress = Progress(pair, len(numbers), chosen.slots, bool(taken))
+        progress = Progress(pair, len(numbers), chosen.slots, bool(taken), scored[numbers[0]][0])
         slots, of_hours = (_picked(scored, thinned(taken, n)) for n in (MOST_TAUGHT, MOST_OF_HOURS))
         lesson = Lesson(slots, of_hours, "learned", chosen.least, provisional)
         return LearningResult(progress, lesson, counted, chosen.alarmed, since)

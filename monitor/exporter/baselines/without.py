@@ -14,6 +14,7 @@ from monitor.exporter.scores.observation import Observation
 from monitor.records.control import BaselineRecord, baseline_key
 from monitor.stats.candidates import Candidate
 from monitor.stats.days import NEEDED_DAYS
+from monitor.stats.threshold import WEEK_S
 
 Row = dict[str, Any]
 
@@ -23,8 +24,8 @@ def without_baseline(
 ) -> dict[JudgedApplication, dict[str, Row]]:
     """By application and judge, and then by metric; ``counted`` are the slots that were read.
 
-    ``learns_from`` is ``slots`` until there is a baseline, and then whole ``days``; None where
-    nobody learns, since people have decided.
+    ``learns_from`` is as ``learns_from_of`` has it. ``full_s``: once so many seconds
+    are full a whole baseline has it, as slots were enough for a provisional one; else None.
     """
     missing = [key for key, is_held in baselines.drift.watched() if not is_held]
     records = {
@@ -35,7 +36,7 @@ def without_baseline(
     found: dict[JudgedApplication, dict[str, Row]] = {}
     for key in missing:
         record = records[key[1:]]
-        learns_from, of_days = _learns_from(record), list[int]()
+        learns_from, of_days = learns_from_of(record), list[int]()
         if record is not None and learns_from == "days":
             with_it = [
                 one.metrics[key.metric]
@@ -51,11 +52,16 @@ def without_baseline(
             "needed_days": NEEDED_DAYS,
             "values_of_days": sum(of_days),
             "enough": chosen.slots,
+            "full_s": min(chosen.for_s, WEEK_S) if record and record.provisional else None,
         }
     return found
 
 
-def _learns_from(record: BaselineRecord | None) -> str | None:
+def learns_from_of(record: BaselineRecord | None) -> str | None:
+    """What a metric without a baseline is learned from: ``slots``, until there is a whole record.
+
+    Then it is whole ``days``; None where nobody learns, since people have decided.
+    """
     if record is None or not record.metrics or record.provisional or record.leaves_others:
         return "slots"
     return "days" if record.origin == "learned" else None

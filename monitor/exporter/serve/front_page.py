@@ -158,6 +158,8 @@ def _table(found: ScoreTable) -> _PageTable:
         note += "; the baseline is being learned: {:,} of {:,}, no alarm until then".format(
             *found.learning
         )
+        if found.is_unlikely:
+            note += "; at this pace it comes late or never: set one"
     worse_first = sorted(found.rows, key=lambda each: (not each.is_worse, not each.is_watched))
     return _PageTable(found.application, note, [_row(each) for each in worse_first])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -48,7 +48,7 @@ class ScoreTable(NamedTuple):
     """An application and judge over one window.
 
     ``learning`` is how many scored slots there are of those that a baseline takes; None when there
-    is a baseline, or none is to be learned.
+    is a baseline, or none is to be learned. ``is_unlikely``: at this pace it comes late or never.
     """
 
     application: str
@@ -56,18 +56,23 @@ class ScoreTable(NamedTuple):
     window: str
     rows: Sequence[ScoreRow]
     learning: tuple[int, int] | None
+    is_unlikely: bool = False
 
 
 Pair = tuple[str, str]
 
 
 def score_tables(
-    aggregator: ScoreAggregator, learning: Mapping[Pair, tuple[int, int]], now: float
+    aggregator: ScoreAggregator,
+    learning: Mapping[Pair, tuple[int, int]],
+    now: float,
+    unlikely: Collection[Pair] = frozenset(),
 ) -> list[ScoreTable]:
     """One for each application and judge with a value within the horizon, by name.
 
     Over the shortest window in which a metric has five effective interactions, else the longest.
-    ``learning`` says how many scored slots there are, and are needed, where there is no baseline.
+    ``learning`` says how many scored slots there are, and are needed, where there is no baseline;
+    ``unlikely`` are those of whom one comes late or never.
     """
     estimates = defaultdict[Pair, dict[str, dict[str, Estimate]]](dict)
     for found in chain.from_iterable(aggregator.blocks()):
@@ -82,7 +87,7 @@ def score_tables(
     for pair, by_window in sorted(estimates.items()):
         window = _window(aggregator.windows, by_window)
         rows = _rows(by_window[window], states[pair], watched)
-        tables.append(ScoreTable(*pair, window, rows, learning.get(pair)))
+        tables.append(ScoreTable(*pair, window, rows, learning.get(pair), pair in unlikely))
     return tables
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from monitor.config import Settings, load
-from monitor.doctor.evidence import Delays, better_start, delays, examine, line
+from monitor.doctor.applications import SeenApplication, SeenApplications
+from monitor.doctor.evidence import Delays, better_start, delays, examine, line, told_of
 from monitor.doctor.judging import JudgedPace
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.plan.first_evidence import first_evidence
@@ -37,11 +38,23 @@ def said(
     seen: Delays | None = SEEN,
     *,
     expected: bool = False,
-    judged_days: float = 2.5,
+    judged_days: float | None = 2.5,
+    has_baseline: bool = False,
 ) -> ReportLine:
-    """The line of so many judged a day."""
-    found = JudgedPace(per_day, expected, per_day, judged_days * DAY_S)
-    return line(chosen, "scores.v1", found, first_evidence(chosen, per_day), seen)
+    """The line of so many judged a day, of one application."""
+    scored_s = None if judged_days is None else judged_days * DAY_S
+    one = SeenApplication("bot", "a@1", per_day, scored_s, has_baseline=has_baseline)
+    known = SeenApplications([] if expected else [one], 56.0 * DAY_S)
+    return line(chosen, "scores.v1", JudgedPace(per_day, expected, per_day, known), seen)
+
+
+def several(*per_day: float, **known: Any) -> JudgedPace:
+    """Applications with so many judged a day."""
+    found = [
+        SeenApplication(f"app{number}", "a@1", each, **{"scored_s": None, **known})
+        for number, each in enumerate(per_day)
+    ]
+    return JudgedPace(sum(per_day), False, sum(per_day), SeenApplications(found, 8.0 * DAY_S))
 
 
 def test_it_says_when_by_what_and_of_what() -> None:
@@ -50,24 +63,118 @@ def test_it_says_when_by_what_and_of_what() -> None:
     assert (found.check, found.target, found.status) == ("evidence", "scores.v1", CheckStatus.OK)
     assert found.found == (
         "about 40 judged a day: first evidence in about 4.5 d, after 7 d, when a baseline is "
-        "learned from 280 judged; P is 28 d: evidence of 28 d to 56 d counts; a mean that rises "
-        "from 0.08 is seen: to 0.16 after 5 d, to 0.24 after 25 h"
+        "learned from 280 judged; P is 28 d: evidence of 28 d to 56 d counts; an application with "
+        "fewer than 2 a day gets one late or never; a mean that rises from 0.08 is seen: to 0.16 "
+        "after 5 d, to 0.24 after 25 h"
     )
 
 
 @pytest.mark.parametrize(
-    ("judged_days", "begins"),
-    [(2.5, "in about 4.5 d, after 7 d"), (7.5, "by now (rag-monitor baseline show), after 7 d")],
+    ("judged_days", "has_baseline", "begins"),
+    [
+        (2.5, False, "in about 4.5 d, after 7 d"),
+        (6.2, False, "in about 19.4 h, after 7 d"),
+        (7.5, False, "is due (rag-monitor baseline show), after 7 d"),
+        (7.5, True, "by now (rag-monitor baseline show), after 7 d"),
+        (2.5, True, "by now (rag-monitor baseline show), after 7 d"),
+        (None, False, "after 7 d"),
+    ],
 )
-def test_what_is_over_is_not_to_come(judged_days: float, begins: str) -> None:
-    """After a week of judging a baseline is there, or due."""
-    found = said(20, settings(), judged_days=judged_days)
+def test_it_is_there_by_now_where_a_baseline_is(
+    judged_days: float, has_baseline: bool, begins: str
+) -> None:
+    """After a week of judging it is due, and nothing else: somebody has to learn it."""
+    found = said(20, settings(), judged_days=judged_days, has_baseline=has_baseline)
     assert f"first evidence {begins}, when" in found.found
 
 
-def test_where_a_week_does_not_show_how_long_nothing_is_said_of_it() -> None:
-    """Five a day take twelve days, and the topic is asked for seven."""
-    assert "first evidence after 12 d, when" in said(5, settings(), judged_days=7.5).found
+def test_what_takes_longer_than_a_week_is_not_there_after_one() -> None:
+    """Five a day take twelve days."""
+    found = said(5, settings(), judged_days=7.5).found
+    assert "first evidence in about 4.5 d, after 12 d, when" in found
+
+
+def test_what_is_fixed_for_another_application_is_not_given() -> None:
+    """An entry is for those that match its name."""
+    other = GIVEN["drift__baselines"].replace("*", "shop-*")
+    chosen = settings(**ONE_METRIC, drift__baselines=other)
+    found = several(20.0)
+    (one,) = found.seen.found
+    seen = delays(chosen, found, one)
+    shown = line(chosen, "t", found, seen).found
+    assert "first evidence after 7 d, when a baseline is learned from 140 judged" in shown
+    given = one._replace(is_given=True, has_baseline=True)
+    held = found._replace(seen=found.seen._replace(found=[given]))
+    at_once = line(chosen, "t", held, delays(chosen, held, given)).found
+    assert "first evidence at once, against drift.baselines" in at_once
+    assert at_once.split("; a mean")[1] != shown.split("; a mean")[1]
+
+
+def test_a_baseline_that_was_set_is_there_where_none_can_be_learned() -> None:
+    """One a day."""
+    found = said(1, settings(**ONE_METRIC), {}, has_baseline=True)
+    assert "first evidence by now (rag-monitor baseline show); P is 28 d" in found.found
+
+
+def test_where_applications_are_not_known_it_says_what_it_supposes() -> None:
+    """And promises nothing as of now."""
+    found = line(settings(), "t", JudgedPace(500.0, False, 500.0), {}).found
+    assert "first evidence after 2 d, when" in found
+    assert found.endswith(
+        "All are taken for one application: to see which they are of took too long"
+    )
+
+
+def test_each_application_needs_enough_for_itself() -> None:
+    """Evidence is by application and judge: what all have together says nothing of one."""
+    found = several(*[5.0] * 57, 3.0, 2.0, 1.0)
+    assert found.per_day == 291
+    shown = line(settings(**ONE_METRIC), "scores.v1", found, {})
+    assert shown.found == (
+        "about 291 judged a day of 60 applications and judges: 0 of 60 have a baseline by now "
+        "(rag-monitor baseline show), 57 learn one, which takes up to 17 d, 3 late or never, "
+        "with fewer than 5 a day: app57 (3), app58 (2) and 1 more; P is 7 d: evidence of "
+        "7 d to 14 d counts"
+    )
+    due = several(5.0, 290.0, scored_s=16.0 * DAY_S)
+    assert (
+        "2 learn one, the last one due in about 24.2 h; P" in line(settings(), "t", due, {}).found
+    )
+    over = several(5.0, 290.0, scored_s=18.0 * DAY_S)
+    assert "2 learn one, due by now; P" in line(settings(), "t", over, {}).found
+    assert (
+        "2 of 2 have a baseline by now"
+        in line(settings(), "t", several(5.0, 290.0, has_baseline=True), {}).found
+    )
+
+
+@pytest.mark.parametrize(("small", "warned"), [(31, True), (29, False)])
+def test_where_most_get_no_baseline_it_warns(small: int, warned: bool) -> None:
+    """And says what helps. A few small ones beside others are told, and no more."""
+    found = several(*[300.0] * (60 - small), *[5.0] * small)
+    shown = line(settings(), "scores.v1", found, {})
+    assert f"{small} late or never, with fewer than 8 a day: app" in shown.found
+    assert (shown.status is CheckStatus.WARN) == warned
+    assert ("set a longer drift.period (28d)" in shown.mend) == warned
+
+
+def test_a_small_one_beside_large_ones_is_said_to_see_little() -> None:
+    """The period and the threshold are those of all together."""
+    found, chosen = several(10_000.0, 20.0), settings(**ONE_METRIC)
+    one = told_of(chosen, found)
+    assert one is not None
+    assert one.application == "app1"
+    seen = delays(chosen, found, one)
+    assert seen is not None
+    assert seen[2.0] is None
+    shown = line(chosen, "scores.v1", found, seen).found
+    assert "to 0.16 hardly ever" in shown or "not even a mean that rises" in shown
+    assert shown.endswith("(app1, the smallest that gets one, with 20 a day)")
+    alone = delays(chosen, several(20.0), several(20.0).seen.found[0])
+    assert alone is not None
+    assert alone[2.0] is not None
+    assert told_of(chosen, several(10_000.0, 200.0)) is None
+    assert told_of(chosen, several(50.0, 20.0)) == several(50.0, 20.0).seen.found[0]
 
 
 def test_what_is_expected_is_counted_from_its_begin() -> None:
@@ -126,7 +233,7 @@ def test_sessions_are_said_not_to_be_reckoned_with() -> None:
 def test_false_alarms_that_come_all_the_time_are_said() -> None:
     """No change is said not to be seen: all are, with or without one."""
     often = settings(**ONE_METRIC, drift__false_alarms_per_week=100)
-    assert delays(often, JudgedPace(20.0, False, 20.0)) is None
+    assert delays(often, several(20.0), several(20.0).seen.found[0]) is None
     found = said(20, often, None)
     assert "false alarms come so often that most of the time one is open" in found.found
     assert "not even" not in found.found
@@ -177,7 +284,7 @@ def test_where_all_is_set_more_has_to_be_judged() -> None:
 
 async def test_it_is_what_plan_says() -> None:
     """The same baseline, period and delays."""
-    chosen, found = settings(**ONE_METRIC), JudgedPace(24.0, False, 24.0)
+    chosen, found = settings(**ONE_METRIC), several(24.0)
     plan = made(chosen, found.assumed(), Takes(0.0, 0.0, 0.0, 0.0, "nothing"))
     begins = first_evidence(chosen, 24.0)
     names = (
@@ -185,7 +292,7 @@ async def test_it_is_what_plan_says() -> None:
         *("provisional_s", "stays_provisional", "least_per_day"),
     )
     assert [plan[name] for name in names] == [*begins]
-    for factor, delay in (delays(chosen, found) or {}).items():
+    for factor, delay in (delays(chosen, found, found.seen.found[0]) or {}).items():
         assert plan["delay_s"][f"{factor:g}"] == (delay and pytest.approx(delay, abs=0.1))
 
 

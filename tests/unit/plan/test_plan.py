@@ -38,7 +38,7 @@ def test_segments_are_unlike_and_have_the_mean_together() -> None:
 def test_what_cannot_come_is_not_promised() -> None:
     """Twenty a day have evidence after a week, of four weeks; two a month have none, ever."""
     found = first_evidence(settings(), LITTLE.per_day)
-    assert found == FirstEvidence(7 * 86_400 + WAIT_S, 140, 28 * 86_400, least_per_day=9)
+    assert found == FirstEvidence(7 * 86_400 + WAIT_S, 140, 28 * 86_400, least_per_day=2)
     watched = watch(settings(), LITTLE, 1)
     assert (watched.in_period, watched.most_waited) == (28 * 20, 28 * 20)
     assert first_evidence(settings(), 2 / 30) == FirstEvidence(None, 0, 28 * 86_400)
@@ -53,17 +53,17 @@ DAY_S = 86_400
     ("flags", "per_day", "found"),
     [
         # A thousand take 1,000 s, and are ten minutes old by then.
-        ({}, 86_400, FirstEvidence(DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 500)),
-        ({}, 500, FirstEvidence(2 * DAY_S + WAIT_S, 1_000, 4 * DAY_S, least_per_day=9)),
-        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, least_per_day=500)),
+        ({}, 86_400, FirstEvidence(DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 502)),
+        ({}, 500, FirstEvidence(2 * DAY_S + WAIT_S, 1_000, 4 * DAY_S, least_per_day=8)),
+        ({"drift__learn_for": "0s"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, least_per_day=502)),
         # Two days never lie within two periods of a day, of which the second has just begun.
-        ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
-        ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 500)),
+        ({"drift__learn_for": "2d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 502)),
+        ({"drift__learn_for": "7d"}, 86_400, FirstEvidence(1_600, 1_000, DAY_S, 1_600, True, 502)),
         # A day and a half that begins at noon is dropped at midnight, and begins anew.
         (
             {"drift__learn_for": "36h"},
             86_400,
-            FirstEvidence(2 * DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 500),
+            FirstEvidence(2 * DAY_S + WAIT_S, 10_000, DAY_S, 1_600, False, 502),
         ),
         # What a window needs is held, whatever the period is.
         (
@@ -92,10 +92,20 @@ def test_it_is_said_that_a_baseline_stays_provisional() -> None:
 
 
 def test_it_is_said_what_an_application_needs_beside_others() -> None:
-    """Where a week of it is not held; else next to nothing is enough."""
-    assert "fewer than 500 a day gets none" in first_evidence(settings(), 86_400).in_words()
-    for few in (first_evidence(settings(), 1_600), first_evidence(settings(), 20)):
-        assert "gets none" not in few.in_words()
+    """However few that are: of many small applications none may have it."""
+    few = "an application with fewer than {} a day gets one late or never"
+    for of_all, least in ((86_400, 502), (1_600, 8), (300, 5), (20, 2)):
+        assert few.format(least) in first_evidence(settings(), of_all).in_words()
+
+
+@pytest.mark.parametrize("of_all", [20, 300, 500, 1_000, 3_000, 10_000, 19_000, 86_400])
+@pytest.mark.parametrize("flags", [{}, {"drift__period": "28d"}, {"export__windows": "5m,7d"}])
+def test_the_least_is_what_one_gets_a_baseline_with(flags: dict[str, str], of_all: int) -> None:
+    """Beside others, whose pace the period goes by: with one less it never comes by itself."""
+    chosen = settings(**flags)
+    least = first_evidence(chosen, of_all).least_per_day
+    assert first_evidence(chosen, least, of_all).after_s is not None
+    assert first_evidence(chosen, least - 1 or 0.9, of_all).after_s is None
 
 
 def test_a_screen_helps_only_who_lets_it_choose() -> None:

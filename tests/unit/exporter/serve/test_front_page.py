@@ -212,6 +212,7 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
         ScoreTable("bot", "llm@1", "5m", [ROW], None),
         ScoreTable("shop", "offline@2", "24h", [low], (118, 1000)),
         ScoreTable("mute", "llm@1", "24h", [], None),
+        ScoreTable("owl", "offline@2", "24h", [low], (40, 1000), is_unlikely=True),
     ]
     page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
     said = [line.split() for line in Read(page).sections["Scores"].strip().splitlines()]
@@ -223,6 +224,8 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     assert (
         "offline@2, a lexical check; the last 24h; the baseline is being learned: 118 of" in words
     )
+    assert words.count("at this pace") == 1
+    assert "40 of 1,000, no alarm until then; at this pace it comes late or never" in words
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1
     assert '<meta http-equiv="refresh" content="3">' in page
