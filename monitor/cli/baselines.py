@@ -49,14 +49,10 @@ def show(
     import asyncio
 
     from monitor.exporter.baselines import commands
-    from monitor.exporter.baselines.unlikely import unlikely
 
     access, now = _access(config, set_, limit)
     asyncio.run(commands.read(access, now, scores=True))
-    late = unlikely(access.baselines, access.aggregator, now)
-    found = commands.rows(access)
-    for row in found:
-        row["unlikely"] = (row["application"], row["judge"]) in late
+    found = commands.rows(access, now)
     if json:
         _print_json(found)
         return

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
+from monitor.exporter.baselines.unlikely import unlikely
 from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -93,8 +94,9 @@ async def publish(access: BaselineAccess, records: Sequence[BaselineRecord]) -> 
     )
 
 
-def rows(access: BaselineAccess) -> list[BaselineRow]:
+def rows(access: BaselineAccess, now: float) -> list[BaselineRow]:
     """What holds and what is being learned, for every application and judge that is known."""
+    late = unlikely(access.baselines, access.aggregator, now)
     status = {found.pair: found for found in access.baselines.status()}
     records = {(r.application, r.judge): r for r in access.baselines.records().values()}
     chosen, without = (
@@ -116,6 +118,7 @@ def rows(access: BaselineAccess) -> list[BaselineRow]:
                 "needed": chosen.slots,
                 "least": chosen.least,
                 "due": bool(seen and seen.is_due),
+                "unlikely": pair in late,
                 "origin": _origin(record),
                 "provisional": bool(record and record.provisional),
                 "learn_for_s": chosen.for_s,
