@@ -124,7 +124,6 @@ RECORDS = st.sampled_from(
         FROZEN,
         made("learned", 3),
         made("learned", 40),
-        made("set", 1, faithfulness=0.9),
         *(
             with_means(before, PAIR, {name: 0.3}, at(hours))
             for before in (None, LEARNED, FROZEN, LATER, made("learned", 3))
