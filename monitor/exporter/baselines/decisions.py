@@ -47,8 +47,12 @@ def _is_unknowing(before: BaselineRecord, found: BaselineRecord) -> bool:
         return False
     if not before.metrics:  # a reset: only later slots are learned from
         return found.effective_from <= before.effective_from
+    if before.learned_after is not None and found.effective_from <= before.learned_after:
+        return True  # there was a reset before
+    if before.origin == "learned":
+        return found.effective_from < before.effective_from
     # Beside what is frozen nothing is learned, nor beside a record of which all was set once.
-    return before.origin == "frozen" or (before.origin == "set" and not before.leaves_others)
+    return not before.leaves_others
 
 
 def _decided(record: BaselineRecord) -> dict[str, MetricBaseline]:

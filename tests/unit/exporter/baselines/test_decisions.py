@@ -92,9 +92,18 @@ def test_a_reset_outlasts_a_lesson_of_before_it() -> None:
     held = beside_decisions(reset, unknowing)
     assert (means(held), held.learned_after) == ({"faithfulness": 0.9}, reset.effective_from)
     assert held.leaves_others
+    another = beside_decisions(held, with_means(LEARNED, PAIR, {"context_recall": 0.4}, at(12)))
+    assert means(another) == {"faithfulness": 0.9, "context_recall": 0.4}
     of_before = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(9))
     assert beside_decisions(reset, of_before) is reset
     assert beside_decisions(of_before, reset) is reset
+
+
+def test_a_lesson_of_before_another_one_comes_too_late() -> None:
+    """As of an exporter that lags: what is set in it holds all the same."""
+    assert beside_decisions(LATER, LEARNED) is LATER
+    late = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(31))
+    assert means(beside_decisions(LATER, late)) == {"faithfulness": 0.9, "context_recall": 0.5}
 
 
 def test_what_is_frozen_outlasts_a_lesson() -> None:
