@@ -21,6 +21,7 @@ from monitor.judge.canaries import KINDS, Canary, in_turn
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
+from monitor.judge.manner import WHOSE_TURN
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
 from monitor.records import JudgeIdentity, Outcome, Reason
 from monitor.runtime.logs import logger
@@ -253,6 +254,7 @@ class CanaryWatch:
             await each.judge.aclose()
 
     async def _counted(self, canary: Canary, model: int | None) -> None:
+        WHOSE_TURN.set("canaries")
         result = "dropped"
         try:
             result = await self._judged(canary, model)

@@ -15,7 +15,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.provider_gate import ProviderState
-from monitor.judge.manner import Examples, Manner, MannerChoice
+from monitor.judge.manner import WHOSE_TURN, Examples, Manner, MannerChoice
 from monitor.judge.observers import CountedAside
 from monitor.judge.pipeline.recheck_choice import Equal
 from monitor.judge.ports import Reply, Task, Terms
@@ -704,3 +704,25 @@ async def test_verdicts_of_nobody_known_are_nobodys() -> None:
     bench.watch.judged(ending)
     for model in ("m", "n"):
         assert bench.sample("judge_yes_ratio", kind="passage", model=model) is None
+
+
+async def test_a_canary_takes_no_turn_of_the_traffic() -> None:
+    """In a trial, with one canary for each interaction: both manners have both."""
+    choice = MannerChoice("auto")
+    for refused in [True] * 10:
+        choice.observe("verify_claims", choice.changes, refused=refused, several=True)
+    taken = {"traffic": list[Manner](), "canaries": list[Manner]()}
+
+    class InTurn(Stub):
+        """Asks for its manner as a judge does."""
+
+        def answer(self, user: str) -> str:
+            """The truth is no matter."""
+            if json.loads(user)["task"] == "verify_claims":
+                taken[WHOSE_TURN.get()].append(choice.of_next())
+            return super().answer(user)
+
+    bench = CanaryBench(InTurn(HABITS["always y"]), every=1, marks=False)
+    await bench.score(20)
+    for manners in taken.values():
+        assert sorted(manners) == [Manner.SHAPED] * 10 + [Manner.ONE_CLAIM] * 10
