@@ -25,7 +25,7 @@ from monitor.judge.manner import WHOSE_TURN
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
 from monitor.records import JudgeIdentity, Outcome, Reason
 from monitor.runtime.logs import logger
-from monitor.scorer.canary_pace import KNOWN, CanaryPace, is_in_question
+from monitor.scorer.canary_pace import KNOWN, CanaryPace
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
@@ -98,6 +98,11 @@ class GuessedKinds:
         """Whether something is known of each kind, and none is in doubt."""
         states = self._states
         return {*KINDS} <= {*states} and not any(one.is_doubtful for one in states.values())
+
+    @property
+    def any_is_guessed(self) -> bool:
+        """Whether it guesses one, as far as is known."""
+        return any(one.is_guessing for one in self._states.values())
 
     def learn(self, graded: Mapping[MatrixKind, Equal]) -> None:
         """One more canary, by kind."""
@@ -212,8 +217,11 @@ class CanaryWatch:
         self._lately.append(now := self._lately[-1] if number is None else number)
         if answered or unreadable:
             self._is_readable[now] = answered
-        for each, (pace, state) in enumerate(zip(self._paces, self._states, strict=True)):
-            (pace.judged if each == now else pace.waited)(state)
+        for each, pace in enumerate(self._paces):
+            if each == now:
+                pace.judged(self._states[each])
+            elif self._is_in_question(each):
+                pace.waited()
         self._say()
         self._begin_due()
 
@@ -227,6 +235,11 @@ class CanaryWatch:
         # For a while a model is asked in two manners by turns.
         names = [each.model for each in known]
         return names.index(ending.judge.model) if ending.judge.model in names else None
+
+    def _is_in_question(self, number: int) -> bool:
+        """Whether a model guesses, or may: it is asked until it is known, whoever judges."""
+        state = self._states[number]
+        return state.is_doubtful or state.is_guessing or self._kinds[number].any_is_guessed
 
     def _begin_due(self) -> None:
         for number, pace in enumerate(self._paces):
@@ -296,8 +309,8 @@ class CanaryWatch:
     def _show(self, number: int, label: str, graded: Mapping[MatrixKind, Equal]) -> None:
         """A model that judges no more is not shown; one in question is asked on, and stays."""
         self._shown.add(number, label, graded)
-        for each, state in enumerate(self._states):
-            if self._shown.is_idle(each) and not is_in_question(state):
+        for each in range(len(self._models)):
+            if self._shown.is_idle(each) and not self._is_in_question(each):
                 self._shown.forget(each)
 
     def _learn(self, number: int, right: int, asked: int) -> None:
@@ -345,7 +358,11 @@ class CanaryWatch:
 
     def _say(self) -> None:
         """Tell if whoever judges now guesses, and if nobody does any more."""
-        now = {self._limits.next_model} if self._marks else {*self._lately}
+        if self._marks:
+            # Once told it holds until another one has judged, not only until one may be tried.
+            now = {self._lately[-1] if self._is_told else self._limits.next_model}
+        else:
+            now = {*self._lately}
         guessing = [self._states[each] for each in now if self._states[each].is_guessing]
         if bool(guessing) == self._is_told:
             return

@@ -39,10 +39,9 @@ class CanaryPace:
         """The model has judged one more interaction, or been turned away from it."""
         self._pass(self._pause(state))
 
-    def waited(self, state: Guessing) -> None:
-        """Another one has; this one is asked if it guesses, or may."""
-        if is_in_question(state):
-            self._pass(self._every)
+    def waited(self) -> None:
+        """Another one has, and of this one there is something to find out."""
+        self._pass(self._every)
 
     def begin(self) -> None:
         """A canary is asked."""
@@ -75,8 +74,3 @@ class CanaryPace:
         if state.is_doubtful or state.may_be_back or (starts and self._begins_anew):
             return max(1, self._every // (2 * QUICKER))
         return max(1, self._every // QUICKER) if starts or state.is_guessing else self._every
-
-
-def is_in_question(state: Guessing) -> bool:
-    """Whether a model guesses, or may."""
-    return state.is_doubtful or state.is_guessing

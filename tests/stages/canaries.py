@@ -95,7 +95,7 @@ class CanaryBench:
 
     ``examples`` are what a judge in doubt asks for; ``identity`` is who it was last, if not as it
     answers canaries. With a ``fallback`` that is a second model, of
-    the name ``n``.
+    the name ``n``. So many judgements have ``places``.
     """
 
     def __init__(
@@ -110,6 +110,7 @@ class CanaryBench:
         examples: MannerChoice | None = None,
         fallback: Stub | None = None,
         identity: Callable[[], JudgeIdentity] | None = None,
+        places: int = 8,
     ) -> None:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
@@ -125,7 +126,9 @@ class CanaryBench:
             self.other = StubJudge(fallback, OTHER)
             self.other_second = StubJudge(fallback, OTHER)
             asked.append(Asked(self.other_second, "n", lambda: OTHER))
-        self.limits = limits = Limits(8, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]])
+        self.limits = limits = Limits(
+            places, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]]
+        )
         if fallback is not None:
             judge = FallbackJudge([self.judge, self.other], limits.is_aside)
         self.watch = CanaryWatch(

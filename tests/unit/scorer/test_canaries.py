@@ -102,6 +102,26 @@ async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
     assert ended <= 50
 
 
+@pytest.mark.parametrize("examples", ["fixed", "auto"])
+@pytest.mark.parametrize("habit", ["always n", "alternates by verdict"])
+async def test_a_guesser_is_found_where_sixteen_judgements_run_at_once(
+    habit: str, examples: Examples
+) -> None:
+    """Before 50 have ended, where each call takes as long; those under way go on to their ends."""
+    model, ended, choice = Slow(HABITS[habit]), 0, MannerChoice(examples)
+    bench = CanaryBench(model, examples=choice, places=16)
+
+    async def worker() -> None:
+        nonlocal ended
+        while not bench.told and ended < 200:
+            await bench.begun().start()
+            ended += not bench.told
+
+    await asyncio.gather(*(worker() for _ in range(16)))
+    await bench.watch.aclose()
+    assert ended <= 50
+
+
 async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
     """One that judges with them is never called a guesser, and what came before is forgotten."""
     bench: CanaryBench
@@ -726,3 +746,15 @@ async def test_a_canary_takes_no_turn_of_the_traffic() -> None:
     await bench.score(20)
     for manners in taken.values():
         assert sorted(manners) == [Manner.SHAPED] * 10 + [Manner.ONE_CLAIM] * 10
+
+
+async def test_a_kind_that_another_model_guesses_can_clear_itself() -> None:
+    """It is asked on after its time, which no gauge of it would outlast else."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=OfOneText("R"))
+    await outage(bench, 1_000)
+    assert guessed(bench, "n") == {"reference"}
+    bench.other_second.answers(Erring(0.0, seed=2))
+    asked = bench.second.asked
+    await bench.score(40 * 50)
+    assert guessed(bench, "n") == set()
+    assert bench.second.asked - asked <= 44
