@@ -1,4 +1,4 @@
-"""When it is a model's turn to be asked about a canary. Pure."""
+"""When it is a model's turn to be asked about a canary."""
 
 from __future__ import annotations
 
