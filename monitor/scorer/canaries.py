@@ -23,7 +23,8 @@ from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
 from monitor.judge.manner import WHOSE_TURN
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
-from monitor.records import JudgeIdentity, Outcome, Reason
+from monitor.judge.protocol import CostMeter
+from monitor.records import JudgeIdentity, Judgement, Outcome, Reason
 from monitor.runtime.logs import logger
 from monitor.scorer.canary_pace import KNOWN, CanaryPace
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
@@ -50,13 +51,15 @@ class Asked:
     """One model of a judge: who is asked about canaries, and how it is called.
 
     ``identity`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown
-    examples of the shape that is asked, and says whether that is new.
+    examples of the shape that is asked, and says whether that is new. ``answered`` says which
+    version of the judge of the traffic has answered a canary.
     """
 
     judge: SecondJudge
     model: str
     identity: Callable[[], JudgeIdentity]
     ask_for_shaped: Callable[[], bool] = lambda: False
+    answered: Callable[[Judgement, CostMeter], JudgeIdentity] = lambda found, _: found.judge
 
 
 class FirstWord:
@@ -282,6 +285,7 @@ class CanaryWatch:
     async def _judged(self, canary: Canary, model: int | None) -> str:
         now = datetime.fromtimestamp(self._clock(), UTC)
         interaction = canary.interaction(f"{self._rng.getrandbits(128):032x}", now)
+        cost_meter = CostMeter()
         # Before the traffic that waits: behind a backlog it would say too late what it says.
         async with self._limits.admitted(first=True, model=model):
             number = chosen()
@@ -289,8 +293,8 @@ class CanaryWatch:
                 return "over_budget"
             try:
                 async with self._limits.deadline():
-                    asked = self._models[number].judge.judge(interaction, None, canary.claims)
-                    judgement = await asked
+                    asked = self._models[number].judge
+                    judgement = await asked.judge(interaction, cost_meter, canary.claims)
             except TimeoutError:
                 return "deadline"
             except JudgeFailed as failure:
@@ -301,7 +305,8 @@ class CanaryWatch:
                 return failure.reason
         graded = canary.graded(judgement)
         right = sum(found.equal for found in graded.values())
-        self._show(number, judgement.judge.label, graded)
+        version = self._models[number].answered(judgement, cost_meter)
+        self._show(number, version.label, graded)
         self._kinds[number].learn(graded)
         self._learn(number, right, canary.verdicts)
         return "right" if right == canary.verdicts else "wrong"
