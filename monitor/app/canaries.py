@@ -13,7 +13,8 @@ from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.observers import CountedAside
-from monitor.judge.protocol import Judge
+from monitor.judge.protocol import CostMeter, Judge
+from monitor.records import JudgeIdentity, Judgement
 from monitor.scorer.canaries import Asked, CanaryWatch
 from monitor.telemetry import CanaryTelemetry
 
@@ -78,4 +79,9 @@ def _asked(
     """As the judge of the traffic is asked: what is learned of one holds for both."""
     manner = judge.manner if isinstance(judge, LlmJudge) else None
     asked = LlmJudge(settings, observe=observe, provider_gates=gates, manner=manner)
-    return Asked(asked, settings.model, lambda: judge.identity, asked.ask_for_shaped)
+
+    def answered(_: Judgement, spent: CostMeter) -> JudgeIdentity:
+        """Not as it says itself: canaries are asked about without evidence and relevance."""
+        return judge.identified(spent) if isinstance(judge, LlmJudge) else judge.identity
+
+    return Asked(asked, settings.model, lambda: judge.identity, asked.ask_for_shaped, answered)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import TOO_LARGE, JudgeFailed
 from monitor.judge.canaries import Canary
-from monitor.judge.llm.abilities import ReplyForm
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.pipeline.complaints import in_words
 from monitor.judge.protocol import CostMeter, Judge
@@ -105,8 +104,7 @@ async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[Re
         return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
     refused = in_words(cost_meter.refused, cost_meter.usage.calls)
     line = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
-    if judge.refused_forms:
-        line = line._replace(found=f"{line.found}; {_refused(judge.refused_forms)}")
+    line = line._replace(found=line.found + _refused(judge))
     return [await _judges(judge, line, timeouts, clock), _price(judge)]
 
 
@@ -138,17 +136,19 @@ async def _judges(
     right = sum(found.equal for found in KNOWN_PAIRS.graded(judgement).values())
     took = timeouts.slowness(clock() - began)
     if right < LEAST_RIGHT:
-        found = f"answers, but does not judge: {right} of {asked} right{took}"
+        found = f"answers, but does not judge: {right} of {asked} right{took}{_refused(judge)}"
         return fail("judge", answered.target, found, _mend(pipeline))
     found = f"{answered.found}; {right} of {asked} known pairs right{took}"
     return ok("judge", answered.target, found)
 
 
-def _refused(forms: Set[ReplyForm]) -> str:
-    """Of a provider that refuses these ways to hold replies to JSON."""
+def _refused(judge: LlmJudge | VerifierJudge) -> str:
+    """Of a provider that refuses some ways to hold replies to JSON; nothing of another."""
+    forms = judge.refused_forms if isinstance(judge, LlmJudge) else ()
     if "json_object" in forms:
-        return "it refuses a JSON schema and JSON mode, and is asked without any format"
-    return "it refuses patterns in a JSON schema, and is asked without"
+        return "; it refuses a JSON schema and JSON mode, and is asked without any format"
+    # Which of the two, nobody has asked.
+    return "; it refuses a JSON schema or patterns in it, and is asked without" if forms else ""
 
 
 def _unanswered(reason: str, pipeline: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import Final, Literal
 
@@ -20,6 +21,9 @@ _MOST_ALONE: Final = 60
 #: many, and so on up to a thousand times: a judge is not two judges for a good part of its time.
 _PAUSE: Final = 40
 _LONGEST_PAUSE: Final = 1_000 * _PAUSE
+#: Whose turns they are: with a canary or a recheck for each interaction, traffic would have all of
+#: its turns in one manner, and those in the other.
+WHOSE_TURN: Final = ContextVar("WHOSE_TURN", default="traffic")
 
 
 class Manner(IntEnum):
@@ -57,7 +61,7 @@ class MannerChoice:
         self._latest: deque[bool] = deque(maxlen=_OF)
         self._alone: int | None = None  # read in this trial; None while there is none
         self._pause, self._next_pause = 0, _PAUSE
-        self._is_alone_next = True
+        self._was_alone = defaultdict[str, bool](bool)
 
     @property
     def shaped(self) -> bool:
@@ -65,11 +69,12 @@ class MannerChoice:
         return self.now >= Manner.SHAPED
 
     def of_next(self) -> Manner:
-        """The manner of an interaction that begins; a trial takes turns."""
+        """The manner of an interaction that begins; a trial takes turns, apart for who asks."""
         if self._alone is None:
             return self.now
-        self._is_alone_next = not self._is_alone_next
-        return self.now if self._is_alone_next else Manner.ONE_CLAIM
+        whose = WHOSE_TURN.get()
+        self._was_alone[whose] = not self._was_alone[whose]
+        return Manner.ONE_CLAIM if self._was_alone[whose] else self.now
 
     def observe(self, task: str, changes: int, *, refused: bool, several: bool = False) -> None:
         """The first reply to a request, sent after so many ``changes``, was refused or not.

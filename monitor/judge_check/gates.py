@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from monitor.errors import ConfigurationError
-from monitor.judge_check.labelled import KINDS, Labelled
+from monitor.judge_check.labelled import KINDS, Labelled, VerdictKind
 from monitor.judge_check.report import JudgeReport, Report
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.clustered import Estimated
@@ -127,7 +127,8 @@ def judged(gate: QualityGate, found: Report) -> GateResult:
 def guesses(measured: Estimated) -> bool:
     """Whether a balanced accuracy is that of a guesser: 0.5 is in its interval, and it is near.
 
-    Undefined ones, and those without an interval, are not known to be.
+    Or of one that is worse: the interval lies below. Undefined ones, and those without an
+    interval, are not known to be.
 
     >>> guesses(Estimated(0.52, 0.49, 0.55)), guesses(Estimated(0.6, 0.55, 0.65))
     (True, False)
@@ -138,13 +139,22 @@ def guesses(measured: Estimated) -> bool:
     return value is not None and lower is not None and lower <= CHANCE and value < HALFWAY
 
 
-def guessing(judge: JudgeReport) -> list[str]:
+def guessing(judge: JudgeReport) -> list[VerdictKind]:
     """The kinds of verdicts on which a judge is no better than guessing."""
     return [
         kind
         for kind, measure in judge.kinds.items()
         if guesses(measure.agreement.balanced_accuracy)
     ]
+
+
+def is_worse(measured: Estimated) -> bool:
+    """Whether it is surely below that of a guesser: mostly wrong, as where verdicts are mixed up.
+
+    >>> is_worse(Estimated(0.0, 0.0, 0.127)), is_worse(Estimated(0.48, 0.44, 0.5))
+    (True, False)
+    """
+    return measured.upper is not None and measured.upper < CHANCE
 
 
 def by_default(found: Report) -> GateResult:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from monitor.judge_check.fit import Fit
-from monitor.judge_check.gates import GateResult, guessing
+from monitor.judge_check.gates import GateResult, guessing, is_worse
 from monitor.judge_check.labelled import VerdictKind
 from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.judge_check.run import CheckCost
@@ -59,11 +59,7 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
         yield _kinds(judge)
     if judge.fit is not None:
         yield _fit(judge.fit)
-    if kinds := guessing(judge):
-        yield (
-            f"No better than guessing on {', '.join(kinds)}: the interval of the balanced accuracy "
-            "includes 0.5."
-        )
+    yield from _guessing(judge)
     for name, groups in judge.by.items():
         if any(len(buckets) > 1 for buckets in groups.values()):
             yield _grouped(_TITLES[name], groups)
@@ -73,6 +69,22 @@ def _judge(judge: JudgeReport) -> Iterator[Table | str]:
         yield _extraction(judge)
     if judge.flips:
         yield _flips(judge)
+
+
+def _guessing(judge: JudgeReport) -> Iterator[str]:
+    """In words, where a judge is no better than a guesser, or worse."""
+    kinds = guessing(judge)
+    worse = [kind for kind in kinds if is_worse(judge.kinds[kind].agreement.balanced_accuracy)]
+    if alike := [kind for kind in kinds if kind not in worse]:
+        yield (
+            f"No better than guessing on {', '.join(alike)}: the interval of the balanced accuracy "
+            "includes 0.5."
+        )
+    if worse:
+        yield (
+            f"Worse than guessing on {', '.join(worse)}: the interval of the balanced accuracy "
+            "lies below 0.5. Most verdicts are wrong: are y and n of the labels mixed up?"
+        )
 
 
 def _heading(judge: JudgeReport) -> str:

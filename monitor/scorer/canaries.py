@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -21,9 +21,12 @@ from monitor.judge.canaries import KINDS, Canary, in_turn
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.limits.provider_gate import ModelUnanswered
+from monitor.judge.manner import WHOSE_TURN
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind
-from monitor.records import JudgeIdentity, Outcome, Reason
+from monitor.judge.protocol import CostMeter
+from monitor.records import JudgeIdentity, Judgement, Outcome, Reason
 from monitor.runtime.logs import logger
+from monitor.scorer.canary_pace import KNOWN, CanaryPace
 from monitor.scorer.recheck import GRACE_S, AgreementTracker, SecondJudge
 from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
@@ -32,14 +35,10 @@ from monitor.telemetry import CanaryTelemetry
 
 #: Canaries that gauges are taken over: the latest ones.
 LATEST: Final = 200
-#: A version is shown until so many canaries of its model have gone to others: some come by turns.
+#: A version is shown until so many canaries in a row have gone to others: some come by turns.
 TURNS: Final = 10
-#: At a start, in doubt, and while a judge guesses, so many times as many canaries are asked.
-QUICKER: Final = 25
-#: The first comes after this part of the judgements to one canary.
-FIRST: Final = 6
-#: Right answers that make a start no start any more; and attempts, where none comes.
-KNOWN, TRIED = 4, 12
+#: The latest judgements, which say who judges now.
+LATELY: Final = 50
 #: Of the places in which judgements run, so many times fewer may be canaries', and two at least:
 #: while eight judgements end at once, two canaries would say too late that none of them is one.
 FEWER: Final = 2
@@ -52,13 +51,15 @@ class Asked:
     """One model of a judge: who is asked about canaries, and how it is called.
 
     ``identity`` gives the judge's name and version as of now. ``ask_for_shaped`` has it shown
-    examples of the shape that is asked, and says whether that is new.
+    examples of the shape that is asked, and says whether that is new. ``answered`` says which
+    version of the judge of the traffic has answered a canary.
     """
 
     judge: SecondJudge
     model: str
     identity: Callable[[], JudgeIdentity]
     ask_for_shaped: Callable[[], bool] = lambda: False
+    answered: Callable[[Judgement, CostMeter], JudgeIdentity] = lambda found, _: found.judge
 
 
 class FirstWord:
@@ -101,6 +102,11 @@ class GuessedKinds:
         states = self._states
         return {*KINDS} <= {*states} and not any(one.is_doubtful for one in states.values())
 
+    @property
+    def any_is_guessed(self) -> bool:
+        """Whether it guesses one, as far as is known."""
+        return any(one.is_guessing for one in self._states.values())
+
     def learn(self, graded: Mapping[MatrixKind, Equal]) -> None:
         """One more canary, by kind."""
         for kind, found in graded.items():
@@ -124,13 +130,44 @@ class GuessedKinds:
             logger().warning("judge_guesses_kind_no_more", model=self._model, kind=kind)
 
 
+class ShownVersions:
+    """The accuracy of versions that judge, as gauges: what others got wrong is no news."""
+
+    def __init__(self, telemetry: CanaryTelemetry, models: int) -> None:
+        self._tracker = AgreementTracker(telemetry, LATEST)
+        self._labels = [deque[str](maxlen=TURNS) for _ in range(models)]
+        self._others = [0] * models
+
+    def add(self, number: int, label: str, graded: Mapping[MatrixKind, Equal]) -> None:
+        """One more canary of a model, of which this version has answered."""
+        latest = self._labels[number]
+        before = {*latest}
+        latest.append(label)
+        for gone in before - {*latest}:
+            self._tracker.forget(gone)
+        self._tracker.add(label, graded)
+        self._others = [others + 1 for others in self._others]
+        self._others[number] = 0
+
+    def is_idle(self, number: int) -> bool:
+        """Whether so many canaries in a row went to other models that it need not be shown."""
+        return self._others[number] >= TURNS
+
+    def forget(self, number: int) -> None:
+        """All versions of a model."""
+        for label in {*self._labels[number]}:
+            self._tracker.forget(label)
+        self._labels[number].clear()
+
+
 class CanaryWatch:
     """The canaries of one judge: one in ``every`` judgements, more at its start and in doubt.
 
-    ``models`` are in order of preference, those of ``limits``. With ``marks`` no traffic is judged
-    by a model that guesses: others judge it, if there are any, else it is turned away. None is
-    asked when the money is gone, as ``budget`` says. ``tell`` is told why the judge does not
-    judge, and None when it does. ``clock`` gives epoch seconds.
+    ``models`` are in order of preference, those of ``limits``. Each is known for itself, and those
+    in doubt that judge nothing now are asked seldom. With ``marks`` no traffic is judged by a model
+    that guesses: others judge it, if there are any, else it is turned away. None is asked when the
+    money is gone, as ``budget`` says. ``tell`` is told why whoever judges now does not judge, and
+    None when all do. ``clock`` gives epoch seconds.
     """
 
     def __init__(
@@ -146,22 +183,20 @@ class CanaryWatch:
         clock: Callable[[], float],
         rng: Random,
     ) -> None:
-        self._every, self._models, self._limits = every, models, limits
-        self._telemetry, self._marks = telemetry, marks
+        self._models, self._limits, self._telemetry, self._marks = models, limits, telemetry, marks
         self._budget, self._tell, self._clock, self._rng = budget, tell, clock, rng
-        self._tracker = AgreementTracker(telemetry, LATEST)
+        self._shown = ShownVersions(telemetry, len(models))
         self._states = [Guessing() for _ in models]
+        self._paces = [CanaryPace(every) for _ in models]
         self._kinds = [GuessedKinds(each.model, telemetry) for each in models]
         self._first = [FirstWord(each.model, telemetry) for each in models]
-        self._labels = [deque[str](maxlen=TURNS) for _ in models]
         self._shares = [YesShares(each.model, telemetry) for each in models]
+        self._is_readable = [True for _ in models]
+        self._lately = deque([0], maxlen=LATELY)
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
-        self._since = every - max(1, every // FIRST)
-        self._known = self._tried = self._turn = 0
         self._most = max(2, limits.concurrency // FEWER)
-        self._closed = False
-        self._is_readable, self._has_asked = True, False
+        self._is_told = self._closed = False
         for each in models:
             telemetry.not_judging.labels(each.model).set(0)
 
@@ -170,70 +205,59 @@ class CanaryWatch:
         return self._marks and self._states[chosen()].is_guessing
 
     def has_a_judge(self) -> bool:
-        """Whether there is a model that is not found out as guessing."""
-        return not all(state.is_guessing for state in self._states)
+        """Whether the next interaction would go to a model that is not found out as guessing."""
+        return not self._states[self._limits.next_model].is_guessing
 
     def judged(self, ending: JudgingResult) -> None:
         """An interaction of the traffic has ended; it may be time for a canary."""
-        if ending.judgement is not None:
-            self._shares[self._whose(ending.judgement.judge)].add(ending.judgement)
+        number = self._number_of(ending)
+        if ending.judgement is not None and number is not None:
+            self._shares[number].add(ending.judgement)
         answered = ending.judgement is not None and ending.usage.calls > 0
         unreadable = ending.outcome is Outcome.JUDGE_FAILED and ending.reason in UNREADABLE
         if not (answered or unreadable or ending.reason == Reason.NOT_JUDGING):
             return  # who does not answer has other alerts, and is not asked more
+        self._lately.append(now := self._lately[-1] if number is None else number)
         if answered or unreadable:
-            self._is_readable = answered
-        # No more than is made up for: what is turned away passes faster than canaries do.
-        self._since = min(self._every, self._since + 1)
+            self._is_readable[now] = answered
+        for each, pace in enumerate(self._paces):
+            if each == now:
+                pace.judged(self._states[each])
+            elif self._is_in_question(each):
+                pace.waited()
+        self._say()
         self._begin_due()
 
-    def _whose(self, judge: JudgeIdentity) -> int:
-        """The number of the model that has judged so, if by another version; else the preferred."""
+    def _number_of(self, ending: JudgingResult) -> int | None:
+        """The number of the model that has judged; None where no model is known by that name."""
+        if ending.number is not None or len(self._models) == 1:
+            return ending.number or 0
         known = [each.identity() for each in self._models]
-        as_of_now = (number for number, each in enumerate(known) if each == judge)
+        if ending.judge in known:
+            return known.index(ending.judge)
         # For a while a model is asked in two manners by turns.
-        by_model = (number for number, each in enumerate(known) if each.model == judge.model)
-        return next(chain(as_of_now, by_model), 0)
+        names = [each.model for each in known]
+        return names.index(ending.judge.model) if ending.judge.model in names else None
+
+    def _is_in_question(self, number: int) -> bool:
+        """Whether a model guesses, or may: it is asked until it is known, whoever judges."""
+        state = self._states[number]
+        return state.is_doubtful or state.is_guessing or self._kinds[number].any_is_guessed
 
     def _begin_due(self) -> None:
-        while not self._closed and len(self._tasks) < self._most:
-            if self._since < (pause := self._pause()):
-                return
-            self._since -= pause
-            self._tried += 1
-            task = asyncio.create_task(self._counted(next(self._canaries), self._whom()))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+        for number, pace in enumerate(self._paces):
+            while pace.is_due and not self._closed and len(self._tasks) < self._most:
+                pace.begin()
+                # Whoever is next anyway is waited for; another one is left alone if it is away.
+                model = None if number == self._limits.next_model else number
+                task = asyncio.create_task(self._counted(next(self._canaries), model))
+                self._tasks.add(task)
+                task.add_done_callback(partial(self._ended, pace))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, pace: CanaryPace, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        pace.ended()
         self._begin_due()
-
-    def _pause(self) -> int:
-        """Judgements from one canary to the next, as things stand."""
-        if self._is_unsure():
-            # With examples the search begins anew, and is to end as soon.
-            return max(1, self._every // (2 * QUICKER if self._has_asked else QUICKER))
-        # Each model that was set aside has its own, with those of whoever judges in its place.
-        return max(1, self._every // (1 + len(self._aside())))
-
-    def _is_unsure(self) -> bool:
-        """Whether it must soon be known if whoever judges the traffic does judge."""
-        starts = self._known < KNOWN and 0 < self._tried < TRIED
-        guesses = any(state.is_guessing for state in self._states) and not self._aside()
-        return starts or guesses or any(state.is_doubtful for state in self._states)
-
-    def _aside(self) -> list[int]:
-        """The models that guess, where others judge in their place."""
-        guessing = [number for number, state in enumerate(self._states) if state.is_guessing]
-        return guessing if self._marks and len(guessing) < len(self._states) else []
-
-    def _whom(self) -> int | None:
-        """Whom to ask next, by number: in turn those set aside and, None, who judges now."""
-        if self._is_unsure() or not (aside := self._aside()):
-            return None
-        self._turn = (self._turn + 1) % (1 + len(aside))
-        return (None, *aside)[self._turn]
 
     async def aclose(self) -> None:
         """Drop what has not ended, and give back connections."""
@@ -246,6 +270,7 @@ class CanaryWatch:
             await each.judge.aclose()
 
     async def _counted(self, canary: Canary, model: int | None) -> None:
+        WHOSE_TURN.set("canaries")
         result = "dropped"
         try:
             result = await self._judged(canary, model)
@@ -260,6 +285,7 @@ class CanaryWatch:
     async def _judged(self, canary: Canary, model: int | None) -> str:
         now = datetime.fromtimestamp(self._clock(), UTC)
         interaction = canary.interaction(f"{self._rng.getrandbits(128):032x}", now)
+        cost_meter = CostMeter()
         # Before the traffic that waits: behind a backlog it would say too late what it says.
         async with self._limits.admitted(first=True, model=model):
             number = chosen()
@@ -267,43 +293,42 @@ class CanaryWatch:
                 return "over_budget"
             try:
                 async with self._limits.deadline():
-                    asked = self._models[number].judge.judge(interaction, None, canary.claims)
-                    judgement = await asked
+                    asked = self._models[number].judge
+                    judgement = await asked.judge(interaction, cost_meter, canary.claims)
             except TimeoutError:
                 return "deadline"
             except JudgeFailed as failure:
                 # A model that copies its example answers nothing else, either; one that only
                 # stumbles over this shape judges its traffic.
-                if failure.reason in UNREADABLE and (model is not None or not self._is_readable):
+                if failure.reason in UNREADABLE and not self._is_readable[number]:
                     self._learn(number, 1, 2)
                 return failure.reason
         graded = canary.graded(judgement)
         right = sum(found.equal for found in graded.values())
-        self._show(number, graded)
+        version = self._models[number].answered(judgement, cost_meter)
+        self._show(number, version.label, graded)
         self._kinds[number].learn(graded)
         self._learn(number, right, canary.verdicts)
         return "right" if right == canary.verdicts else "wrong"
 
-    def _show(self, number: int, graded: Mapping[MatrixKind, Equal]) -> None:
-        """A version that judges no more is not shown: what it got wrong is no news."""
-        latest, label = self._labels[number], self._models[number].identity().label
-        before = {*latest}
-        latest.append(label)
-        for gone in before - {*latest}:
-            self._tracker.forget(gone)
-        self._tracker.add(label, graded)
+    def _show(self, number: int, label: str, graded: Mapping[MatrixKind, Equal]) -> None:
+        """A model that judges no more is not shown; one in question is asked on, and stays."""
+        self._shown.add(number, label, graded)
+        for each in range(len(self._models)):
+            if self._shown.is_idle(each) and not self._is_in_question(each):
+                self._shown.forget(each)
 
     def _learn(self, number: int, right: int, asked: int) -> None:
         """One more canary says how many of a model's verdicts are right."""
         before, model = self._states[number], self._models[number].model
         self._states[number] = state = after(before, right, asked)
         self._first[number].heard(state, self._kinds[number])
-        self._known += 1
+        self._paces[number].heard(state)
         if state.evidence >= NEEDS_EXAMPLES and self._models[number].ask_for_shaped():
             # From here on it is another judge, of which nothing is known.
-            self._states[number], self._known, self._tried = Guessing(), 0, 1
+            self._states[number] = Guessing()
+            self._paces[number].start(anew=True)
             self._forget(number)
-            self._has_asked = True
             return
         if state.is_guessing != before.is_guessing:
             self._telemetry.not_judging.labels(model).set(state.is_guessing)
@@ -311,9 +336,7 @@ class CanaryWatch:
 
     def _forget(self, number: int) -> None:
         """What a model got wrong while it guessed, or was another judge, says nothing of it now."""
-        for label in {*self._labels[number]}:
-            self._tracker.forget(label)
-        self._labels[number].clear()
+        self._shown.forget(number)
         self._kinds[number].forget()
         self._first[number].forget()
 
@@ -322,18 +345,42 @@ class CanaryWatch:
         model = self._models[number].model
         if self._marks:
             self._limits.set_aside(number, aside=state.is_guessing)
-        guess = [each.is_guessing for each in self._states]
-        if not state.is_guessing:
+        if state.is_guessing:
+            right, asked = _found(state)
+            logger().error("judge_not_judging", model=model, right=right, verdicts=asked)
+            if self._marks and number == self._lately[-1]:
+                self._begin_others()
+        else:
             logger().warning("judge_judges_again", model=model)
             self._forget(number)
-            if self._marks or not any(guess):
-                self._tell(None)
-            return
-        right, asked = (sum(column) for column in zip(*state.since, strict=True))
-        logger().error("judge_not_judging", model=model, right=right, verdicts=asked)
-        if all(guess) or not self._marks:
-            why = f"answers, but does not judge: {right} of {asked} verdicts on canaries are right"
-            self._tell(why)
+        self._say()
+
+    def _begin_others(self) -> None:
+        """Of who judges now nothing is known yet."""
+        for state, pace in zip(self._states, self._paces, strict=True):
+            if not state.is_guessing:
+                pace.start()
+
+    def _say(self) -> None:
+        """Tell if whoever judges now guesses, and if nobody does any more."""
+        if self._marks:
+            # Once told it holds until another one has judged, not only until one may be tried.
+            now = {self._lately[-1] if self._is_told else self._limits.next_model}
         else:
-            # Of who judges now nothing is known yet.
-            self._known, self._tried = 0, 1
+            now = {*self._lately}
+        guessing = [self._states[each] for each in now if self._states[each].is_guessing]
+        if bool(guessing) == self._is_told:
+            return
+        self._is_told = bool(guessing)
+        if not guessing:
+            self._tell(None)
+            return
+        right, asked = _found(guessing[0])
+        self._tell(
+            f"answers, but does not judge: {right} of {asked} verdicts on canaries are right"
+        )
+
+
+def _found(state: Guessing) -> tuple[int, int]:
+    """Right verdicts and all, of the canaries since a doubt began."""
+    return sum(right for right, _ in state.since), sum(asked for _, asked in state.since)

@@ -18,7 +18,7 @@ from typing import Any
 from monitor.errors import TOO_LARGE, JudgeFailed, TooLarge
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.deadline import Deadline
-from monitor.judge.limits.limits import Limits
+from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
 from monitor.judge.protocol import CostMeter, Judge
@@ -126,7 +126,8 @@ async def paid_for(
     """
     budget, source = policy.budget, judgeable.interaction.source
     if policy.canaries is not None and policy.canaries.turns_away():
-        return _failed(judgeable.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
+        turned_away = _failed(judgeable.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
+        return turned_away._replace(number=chosen())
     if budget is None:
         return await judged(judgeable, policy, deadline)
     if not budget.admit():
@@ -218,7 +219,7 @@ async def judged(
         failed = _failed(
             interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
         )
-        return failed._replace(found=str(error))
+        return failed._replace(found=str(error), number=cost_meter.number)
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
     scores = _chosen({**score_all(judgement), **judgeable.known}, policy.metrics)
     is_scored = any(isinstance(scores[name], float) for name in _compared(scores))
@@ -231,6 +232,7 @@ async def judged(
         scores,
         {},
         cost_meter.allowance.asked,
+        number=cost_meter.number,
     )
 
 

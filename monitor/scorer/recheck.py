@@ -17,6 +17,7 @@ from monitor.judge.allowance import Allowance
 from monitor.judge.ceiling import Demand
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
+from monitor.judge.manner import WHOSE_TURN
 from monitor.judge.pipeline.recheck_choice import Equal, MatrixKind, agreement, is_chosen
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement, Usage
@@ -132,6 +133,7 @@ class Rechecks:
         await self._judge.aclose()
 
     async def _counted(self, interaction: Interaction, first: Judgement, asked: Usage) -> None:
+        WHOSE_TURN.set("rechecks")
         result = "dropped"
         try:
             result = await self._judged(interaction, first, _cost_meter(asked))

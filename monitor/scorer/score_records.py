@@ -37,7 +37,8 @@ class JudgingResult(NamedTuple):
     """How a pick ended; ``scores`` is empty unless it was judged.
 
     ``asked`` is all that the models were asked about it, tries that failed among them; its
-    tokens are estimated. ``found`` is what a failed judgement has said, in short.
+    tokens are estimated. ``found`` is what a failed judgement has said, in short. ``number`` is
+    that of the model, in order of preference, where there are several.
     """
 
     outcome: Outcome
@@ -49,6 +50,7 @@ class JudgingResult(NamedTuple):
     timings: dict[str, float]
     asked: Usage = NO_USAGE
     found: str | None = None
+    number: int | None = None
 
 
 def build(

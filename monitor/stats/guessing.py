@@ -35,6 +35,8 @@ GUESSED: Final = 0.6
 RETURN_BET: Final = 1.5
 #: Evidence that it judges again. A guesser reaches it within n canaries with probability ≤ n/1000.
 RETURNED: Final = 1e3
+#: From which on it may be back: a guesser comes to it one time in four.
+MAYBE_BACK: Final = 4.0
 #: Latest canaries of a doubt that the interval is taken over.
 LATEST: Final = 50
 #: Canaries in which a doubt is to be resolved; one that lasts longer is in no hurry.
@@ -58,6 +60,11 @@ class Guessing:
     def is_doubtful(self) -> bool:
         """Whether a few more canaries would decide it."""
         return 0 < len(self.since) < SOON and self.evidence < THRESHOLD
+
+    @property
+    def may_be_back(self) -> bool:
+        """Whether a guesser seems to judge again, and a few more canaries would say so."""
+        return self.is_guessing and self.back >= MAYBE_BACK
 
     @property
     def accuracy(self) -> Estimated:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from random import Random
 
 from prometheus_client import CollectorRegistry
@@ -92,8 +93,9 @@ async def others_ended() -> None:
 class CanaryBench:
     """The scorer; ``model`` answers traffic, and canaries unless another one is given for them.
 
-    ``examples`` are what a judge in doubt asks for. With a ``fallback`` that is a second model, of
-    the name ``n``.
+    ``examples`` are what a judge in doubt asks for; ``identity`` is who it was last, if not as it
+    answers canaries. With a ``fallback`` that is a second model, of
+    the name ``n``. So many judgements have ``places``.
     """
 
     def __init__(
@@ -107,13 +109,16 @@ class CanaryBench:
         seed: int = 0,
         examples: MannerChoice | None = None,
         fallback: Stub | None = None,
+        identity: Callable[[], JudgeIdentity] | None = None,
+        places: int = 8,
     ) -> None:
         self.registry, self.written = CollectorRegistry(), Memory()
         self.telemetry = telemetry = ScorerTelemetry(self.registry)
         self.judge, self.second = StubJudge(model), StubJudge(of_canaries or model)
         self.told = list[str | None]()
+        known = identity or (lambda: self.second.identity)
         choice = examples or MannerChoice("fixed")
-        asked = [Asked(self.second, "m", lambda: self.second.identity, choice.ask_for_shaped)]
+        asked = [Asked(self.second, "m", known, choice.ask_for_shaped)]
         self.gates: list[ProviderGate] = [ProviderGate("m")]
         judge: Judge = self.judge
         if fallback is not None:
@@ -121,7 +126,9 @@ class CanaryBench:
             self.other = StubJudge(fallback, OTHER)
             self.other_second = StubJudge(fallback, OTHER)
             asked.append(Asked(self.other_second, "n", lambda: OTHER))
-        self.limits = limits = Limits(8, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]])
+        self.limits = limits = Limits(
+            places, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]]
+        )
         if fallback is not None:
             judge = FallbackJudge([self.judge, self.other], limits.is_aside)
         self.watch = CanaryWatch(

@@ -63,6 +63,11 @@ class Limits:
         """Whether others are preferred to this model, whatever the order says."""
         return number in self._aside
 
+    @property
+    def next_model(self) -> int:
+        """The number of the model that a judgement would be admitted for now, or wait for."""
+        return next(self._answering(), self._awaited())
+
     @asynccontextmanager
     async def admitted(
         self, *, first: bool = False, model: int | None = None
@@ -123,7 +128,7 @@ class Limits:
         Whoever waits for one that then falls silent goes to the next.
         """
         while True:
-            number = next(self._answering(), self._awaited())
+            number = self.next_model
             with suppress(ModelUnanswered):
                 await self._enter(stack, number, self._others_answer)
                 return number

@@ -44,9 +44,10 @@ class FallbackJudge:
         spent = cost_meter or CostMeter()
         first = chosen()
         others = range(first + 1, len(self.judges))
-        left = (self.judges[first], *(self.judges[i] for i in others if not self._is_aside(i)))
+        left = (first, *(number for number in others if not self._is_aside(number)))
         why: JudgeFailed | None = None
-        for judge, another in zip(left, (*left[1:], None), strict=True):
+        for number, another in zip(left, (*left[1:], None), strict=True):
+            judge, spent.number = self.judges[number], number
             try:
                 judgement = await judge.judge(interaction, spent)
             except TooLarge:

@@ -130,7 +130,7 @@ class LlmJudge:
         self._pipeline = Pipeline(
             asker,
             extract,
-            self._identified,
+            self.identified,
             planner=PLANS.get(settings.pipeline, joint),
             caps=settings.caps,
             order=order or partial(passage_order, seed=settings.order_seed),
@@ -152,9 +152,9 @@ class LlmJudge:
     @property
     def identity(self) -> JudgeIdentity:
         """Model and version as of the last reply; the configured model before the first."""
-        return self._identified(CostMeter(manner=self.manner.now))
+        return self.identified(CostMeter(manner=self.manner.now))
 
-    def _identified(self, spent: CostMeter) -> JudgeIdentity:
+    def identified(self, spent: CostMeter) -> JudgeIdentity:
         """The identity with the models that answered this; otherwise those that did last."""
         of_pairs = self._settings.pipeline == "pairs"
         # Else no request has an example.

@@ -12,10 +12,16 @@ from monitor.app.canaries import asked_models, with_canaries
 from monitor.app.judges import ConfiguredJudge, build_judges
 from monitor.app.policies import build_policies
 from monitor.config import load
+from monitor.doctor.llm import TINY
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.observers import CountedAside
+from monitor.records import Outcome
+from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import CanaryTelemetry, ScorerTelemetry
+from tests.servers.stub_judge_server import StubJudgeServer
+from tests.stages.process import until
 from tests.stages.records import attributed
+from tests.stages.stub_judges import Erring
 
 LLM = {"kind": "llm", "model": "openai/m"}
 
@@ -74,3 +80,24 @@ def test_what_canaries_ask_for_the_traffic_gets() -> None:
         (asked,) = asked_models(configured, observe)
         changed.append((asked.ask_for_shaped(), judge.identity.version != before))
     assert changed == [(True, True), (False, False), (False, False)]
+
+
+async def test_canaries_are_shown_for_the_version_of_the_traffic() -> None:
+    """Though nothing is asked of them but verdicts: no evidence, which is of the version, too."""
+    async with StubJudgeServer(Erring(0.0, seed=1)) as server:
+        section = {**LLM, "api_base": server.url, "canaries": 1.0, "evidence": "quote"}
+        found, registry = watched({"application": "a", "judge": section})
+        judge, canaries = found[1].judge, found[1].canaries
+        assert canaries is not None
+        judgement = await judge.judge(TINY)
+        usage = judgement.usage
+        ending = JudgingResult(Outcome.SCORED, None, judgement.judge, usage, judgement, {}, {})
+        canaries.judged(ending)
+        labels = {"kind": "passage", "judge": judgement.judge.label}
+        name = "rag_monitor_judge_canary_accuracy"
+
+        async def shown() -> bool:
+            return registry.get_sample_value(name, labels) == 1
+
+        await until(shown, "it is shown")
+        await canaries.aclose()

@@ -20,7 +20,7 @@ from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled_set import changed, entries, made_up
 from tests.stages.plain import interaction
-from tests.stages.stub_judges import HABITS, Stub
+from tests.stages.stub_judges import HABITS, Erring, Stub
 
 ROOT = Path(__file__).parents[3]
 CLAIM_PAIRS = Path(__file__).parents[2] / "data" / "claim_pairs" / "dev.jsonl"
@@ -206,6 +206,29 @@ async def test_a_judge_that_guesses_fails_by_default(tmp_path: Path, habit: str)
     assert "fail if the judge is no better than guessing: FAIL: joint" in result.stdout
     assert other.returncode == 0
     assert "No better than guessing on response_by_passage" in other.stdout
+
+
+async def test_a_judge_that_is_always_wrong_is_told_of_as_that(tmp_path: Path) -> None:
+    """Its interval does not include one half: it lies below."""
+    path = tmp_path / "pairs.jsonl"
+    pairs = [(f"Refunds take {days} days.", days % 2 == 1) for days in range(24)]
+    lines = [
+        {
+            "claim": claim,
+            "passage": claim if holds else f"No word. {claim[:-5]}",
+            "supported": holds,
+        }
+        for claim, holds in pairs
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    async with StubJudgeServer(Erring(1.0, seed=1)) as server:
+        result = await asyncio.to_thread(
+            rag_monitor, "judge-check", path, "--judge", "llm", "--model", "judge",
+            "--no-extraction", "--set", f"judge.api_base={server.url}",
+        )  # fmt: skip
+    assert result.returncode == 1
+    assert "Worse than guessing on response_by_context: the interval" in result.stdout
+    assert "includes 0.5" not in result.stdout
 
 
 def test_a_judge_that_does_better_passes_by_default() -> None:

@@ -18,7 +18,7 @@ from monitor.judge.llm.judge import LlmJudge, LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.identity import VerifierSettings
 from monitor.judge.verifier import LocalVerifier, VerifierJudge
-from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
+from tests.servers.judge_server import Bias, Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.refused_forms import Refusing
 from tests.stages.skipping_loop import run_skipping, skip
@@ -219,7 +219,11 @@ def test_a_judge_that_is_slower_than_the_settings_allow_fails(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("pattern",), "it refuses patterns in a JSON schema, and is asked without; 6 of 6"),
+        (("pattern",), "it refuses a JSON schema or patterns in it, and is asked without; 6 of 6"),
+        (
+            ("json_schema",),
+            "it refuses a JSON schema or patterns in it, and is asked without; 6 of 6",
+        ),
         (
             ("json_schema", "json_object"),
             "it refuses a JSON schema and JSON mode, and is asked without any format; 6 of 6",
@@ -231,6 +235,16 @@ async def test_formats_that_a_server_refuses_are_said(words: tuple[str, ...], sa
     async with JudgeServer(LABELS | known_pairs(), gate=Refusing(*words)) as server:
         judged, _ = await asked(server.url)
     assert judged.status is CheckStatus.OK
+    assert said in judged.found
+
+
+async def test_they_are_said_of_a_judge_that_guesses_too() -> None:
+    """It may guess for that."""
+    known, gate = known_pairs(), Refusing("pattern")
+    async with JudgeServer(LABELS | known, gate=gate, bias=Bias(flipped=known.supported)) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.FAIL
+    said = "right; it refuses a JSON schema or patterns in it, and is asked without"
     assert said in judged.found
 
 

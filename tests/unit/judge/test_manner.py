@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from monitor.judge.manner import Manner, MannerChoice
+from contextvars import copy_context
+
+from monitor.judge.manner import WHOSE_TURN, Manner, MannerChoice
 
 
 def told(choice: MannerChoice, refused: list[bool], *, several: bool = True) -> Manner:
@@ -120,3 +122,20 @@ def test_what_is_set_stays() -> None:
     assert not fixed.ask_for_shaped()
     assert told(shaped, [True] * 40) == shaped.of_next() == Manner.SHAPED
     assert (fixed.shaped, shaped.shaped) == (False, True)
+
+
+def test_who_asks_beside_the_traffic_has_turns_of_its_own() -> None:
+    """One canary for each interaction: both are asked in both manners."""
+    choice, _ = on_trial()
+    traffic, canaries = list[Manner](), list[Manner]()
+    for _ in range(4):
+        traffic.append(choice.of_next())
+        canaries.append(beside(choice))
+    assert sorted(traffic) == sorted(canaries) == [Manner.SHAPED] * 2 + [Manner.ONE_CLAIM] * 2
+
+
+def beside(choice: MannerChoice) -> Manner:
+    """The manner of a canary that begins."""
+    context = copy_context()
+    context.run(WHOSE_TURN.set, "canaries")
+    return context.run(choice.of_next)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from datetime import UTC
 from random import Random
 
@@ -13,11 +14,13 @@ from prometheus_client import CollectorRegistry
 from monitor.errors import JudgeFailed
 from monitor.judge.canaries import KINDS
 from monitor.judge.limits.budget import Budget
-from monitor.judge.manner import Examples, Manner, MannerChoice
+from monitor.judge.limits.provider_gate import ProviderState
+from monitor.judge.manner import WHOSE_TURN, Examples, Manner, MannerChoice
 from monitor.judge.observers import CountedAside
 from monitor.judge.pipeline.recheck_choice import Equal
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.provider.faults import CallFailed, Fault
+from monitor.judge.provider.refusals import Action
 from monitor.records import Claims, Judgement, Outcome, Usage, Verdicts, read_score_record
 from monitor.scorer.canaries import TURNS, FirstWord, GuessedKinds
 from monitor.scorer.score_records import JudgingResult
@@ -95,6 +98,26 @@ async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
             ended += 1
 
     await asyncio.gather(*(worker() for _ in range(8)))
+    await bench.watch.aclose()
+    assert ended <= 50
+
+
+@pytest.mark.parametrize("examples", ["fixed", "auto"])
+@pytest.mark.parametrize("habit", ["always n", "alternates by verdict"])
+async def test_a_guesser_is_found_where_sixteen_judgements_run_at_once(
+    habit: str, examples: Examples
+) -> None:
+    """Before 50 have ended, where each call takes as long; those under way go on to their ends."""
+    model, ended, choice = Slow(HABITS[habit]), 0, MannerChoice(examples)
+    bench = CanaryBench(model, examples=choice, places=16)
+
+    async def worker() -> None:
+        nonlocal ended
+        while not bench.told and ended < 200:
+            await bench.begun().start()
+            ended += not bench.told
+
+    await asyncio.gather(*(worker() for _ in range(16)))
     await bench.watch.aclose()
     assert ended <= 50
 
@@ -568,3 +591,170 @@ async def test_traffic_may_be_left_to_the_one_that_guesses() -> None:
     assert bench.sample("judge_not_judging", model="m") == 1
     assert len(bench.told) == 1
     assert bench.other.asked == 0
+
+
+async def outage(bench: CanaryBench, judgements: int) -> None:
+    """The preferred model is away for as many, and the other judges in its place."""
+    bench.limits.set_aside(0, aside=True)
+    await bench.score(judgements)
+    bench.limits.set_aside(0, aside=False)
+
+
+def said_of_both(bench: CanaryBench) -> list[float | None]:
+    """Whether the preferred model and the other one are found to guess."""
+    return [bench.sample("judge_not_judging", model=model) for model in ("m", "n")]
+
+
+@pytest.mark.parametrize("marks", [True, False])
+async def test_doubt_about_another_model_costs_who_judges_nothing(marks: bool) -> None:
+    """The other one is asked itself, seldom, until it is known."""
+    model, fallback = Erring(0.0, seed=1), Stub(HABITS["always n"])
+    bench = CanaryBench(model, fallback=fallback, marks=marks)
+    await bench.score(100)
+    await outage(bench, 8)
+    assert bench.canaries("wrong") == 1
+    before = bench.second.asked, bench.other_second.asked
+    await bench.score(1_000)
+    assert bench.second.asked - before[0] == 20
+    assert bench.other_second.asked - before[1] == 20
+    assert said_of_both(bench) == [0, 1]
+    assert bench.told == []
+
+
+async def test_a_guess_of_who_judges_no_more_ends_with_its_time() -> None:
+    """As long as it is among the latest 50, which is told, and it can clear itself."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Stub(HABITS["always n"]), marks=False)
+    await bench.score(100)
+    await outage(bench, 60)
+    assert said_of_both(bench) == [0, 1]
+    assert [why is None for why in bench.told] == [False]
+    before = bench.second.asked
+    await bench.score(49)
+    assert len(bench.told) == 1
+    await bench.score(1)
+    assert [why is None for why in bench.told] == [False, True]
+    await outage(bench, 1)
+    assert [why is None for why in bench.told] == [False, True, False]
+    await bench.score(950)
+    assert bench.second.asked - before == 20
+    assert said_of_both(bench) == [0, 1]
+    bench.other_second.answers(Erring(0.0, seed=2))
+    await bench.score(15 * 50)
+    assert said_of_both(bench) == [0, 0]
+    assert len(bench.told) == 4
+
+
+async def test_who_judges_now_and_then_has_canaries_of_its_own() -> None:
+    """What the preferred model refuses goes to a guesser, which is found and judges no more."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Stub(HABITS["always n"]))
+    for _ in range(60):
+        await bench.score(4)
+        bench.judge.failure = CallFailed(Fault("rejected", "no"))
+        await bench.score(1)
+        bench.judge.failure = None
+    assert said_of_both(bench) == [0, 1]
+    assert bench.ended("judge_failed", "rejected") > 0
+
+
+async def test_where_all_guess_the_other_one_may_judge_again() -> None:
+    """Each is asked itself, also while nothing is judged."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Stub(HABITS["always n"]))
+    await bench.score(100)
+    assert said_of_both(bench) == [1, 1]
+    bench.other.answers(Erring(0.0, seed=1))
+    bench.other_second.answers(bench.other.model)
+    await bench.score(1_000)
+    assert said_of_both(bench) == [1, 0]
+    assert bench.told[-1] is None
+    scored = bench.ended("scored")
+    await bench.score(5)
+    assert bench.ended("scored") == scored + 5
+
+
+async def test_nobody_waits_for_another_model_that_refuses() -> None:
+    """The preferred one guesses, and the other one's key is none: each interaction has an end."""
+    bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
+    await bench.score(50)
+    for _ in range(10):
+        with suppress(CallFailed):
+            async with bench.gates[1].call():
+                raise CallFailed(Fault("auth", "no", Action.STOP))
+    assert bench.gates[1].state is ProviderState.STOPPED
+    async with asyncio.timeout(10.0):
+        await bench.score(5)
+    assert bench.ended("judge_failed", "not_judging") == 5
+    assert len(bench.told) == 1
+
+
+async def test_accuracy_of_another_model_ends_when_it_is_asked_no_more() -> None:
+    """Ten canaries in a row went to the preferred one, which is back."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Erring(0.0, seed=2))
+    await outage(bench, 200)
+    assert bench.accuracy_upper("passage", OTHER) == 1.0
+    await bench.score(TURNS * 50)
+    assert bench.accuracy_upper("passage", OTHER) is None
+    assert bench.accuracy_upper("passage") == 1.0
+
+
+async def test_a_canary_counts_for_the_version_that_answered_it() -> None:
+    """As a provider that has two snapshots, and gives this one for a text as long as that."""
+    bench = CanaryBench(Erring(0.0, seed=1), every=1, identity=lambda: IDENTITY)
+    bench.second.becomes(OTHER)
+    await bench.score(20)
+    assert bench.accuracy_upper("passage") is None
+    assert bench.accuracy_upper("passage", OTHER) == 1.0
+
+
+async def test_verdicts_are_those_of_the_model_that_was_asked() -> None:
+    """Its provider may answer with a snapshot that nobody has seen before."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Erring(0.0, seed=2))
+    bench.other.becomes(OTHER.model_copy(update={"model": "n-2024-08"}))
+    await outage(bench, 1)
+    assert bench.sample("judge_yes_ratio", kind="passage", model="n") is not None
+    assert bench.sample("judge_yes_ratio", kind="passage", model="m") is None
+
+
+async def test_verdicts_of_nobody_known_are_nobodys() -> None:
+    """Where no number says whose they are, neither does a name."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=Erring(0.0, seed=2))
+    case = large(Random(1), 2, 1, 2)
+    judgement = await judged(Truthful(case.labels), case.interaction)
+    unseen = OTHER.model_copy(update={"model": "n-2024-08"})
+    ending = JudgingResult(Outcome.SCORED, None, unseen, Usage(calls=3), judgement, {}, {})
+    bench.watch.judged(ending)
+    for model in ("m", "n"):
+        assert bench.sample("judge_yes_ratio", kind="passage", model=model) is None
+
+
+async def test_a_canary_takes_no_turn_of_the_traffic() -> None:
+    """In a trial, with one canary for each interaction: both manners have both."""
+    choice = MannerChoice("auto")
+    for refused in [True] * 10:
+        choice.observe("verify_claims", choice.changes, refused=refused, several=True)
+    taken = {"traffic": list[Manner](), "canaries": list[Manner]()}
+
+    class InTurn(Stub):
+        """Asks for its manner as a judge does."""
+
+        def answer(self, user: str) -> str:
+            """The truth is no matter."""
+            if json.loads(user)["task"] == "verify_claims":
+                taken[WHOSE_TURN.get()].append(choice.of_next())
+            return super().answer(user)
+
+    bench = CanaryBench(InTurn(HABITS["always y"]), every=1, marks=False)
+    await bench.score(20)
+    for manners in taken.values():
+        assert sorted(manners) == [Manner.SHAPED] * 10 + [Manner.ONE_CLAIM] * 10
+
+
+async def test_a_kind_that_another_model_guesses_can_clear_itself() -> None:
+    """It is asked on after its time, which no gauge of it would outlast else."""
+    bench = CanaryBench(Erring(0.0, seed=1), fallback=OfOneText("R"))
+    await outage(bench, 1_000)
+    assert guessed(bench, "n") == {"reference"}
+    bench.other_second.answers(Erring(0.0, seed=2))
+    asked = bench.second.asked
+    await bench.score(40 * 50)
+    assert guessed(bench, "n") == set()
+    assert bench.second.asked - asked <= 44
