@@ -163,7 +163,9 @@ class Baselines:
                 taught = yield from result.taught()
                 if taught is not None:
                     learned = self._marked(taught.baseline, result, alarms_of)
-                    baselines.append(beside_decisions(self._records.get(learned.key), learned))
+                    held = self._records.get(learned.key)
+                    if (made := beside_decisions(held, learned)) != held:
+                        baselines.append(made)
                     calibrations += [one for one in (taught.calibration,) if one is not None]
         self.progress = progress
         of_days = yield from self._of_days(now, was_open)

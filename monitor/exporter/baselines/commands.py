@@ -5,8 +5,8 @@ Topics are read to their ends and written without a group; all of it within a ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from monitor.errors import RecordSkipped
@@ -29,6 +29,8 @@ from monitor.stats.sums import as_worse
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
 SLACK_S = 3600
+#: By less than this; what lies further ahead is no time to go by.
+CLOCKS_DIFFER = timedelta(hours=1)
 BaselineRow = dict[str, Any]
 
 
@@ -225,8 +227,11 @@ def changed(
 def with_means(
     before: BaselineRecord | None, pair: JudgedApplication, means: dict[str, float], now: float
 ) -> BaselineRecord:
-    """The record with these means; the other metrics keep what they have, or are still learned."""
-    at = datetime.fromtimestamp(now, UTC)
+    """The record with these means; the other metrics keep what they have, or are still learned.
+
+    What is decided later is later, also where clocks differ a little.
+    """
+    at = _after(before, means, datetime.fromtimestamp(now, UTC))
     given = {
         name: MetricBaseline(mean=mean, origin="set", effective_from=at)
         for name, mean in means.items()
@@ -234,7 +239,19 @@ def with_means(
     if before is not None and before.metrics:
         return before.model_copy(update={"metrics": {**before.metrics, **given}})
     after = None if before is None else before.effective_from
-    return _made(pair, "set", now, given).model_copy(update={"learned_after": after})
+    made = _made(pair, "set", now, given)
+    return made.model_copy(update={"learned_after": after, "effective_from": at})
+
+
+def _after(before: BaselineRecord | None, names: Iterable[str], at: datetime) -> datetime:
+    """This time, or just behind what was decided of the metrics by a clock that is ahead."""
+    if before is None:
+        return at
+    held = [before.metrics[name].effective_from for name in names if name in before.metrics]
+    known = held if before.metrics else [before.effective_from]
+    latest = max((one for one in known if one is not None), default=at)
+    ahead = timedelta(0) <= latest - at < CLOCKS_DIFFER
+    return latest + timedelta(microseconds=1) if ahead else at
 
 
 def _made(

@@ -41,18 +41,22 @@ def beside_decisions(before: BaselineRecord | None, found: BaselineRecord) -> Ba
 
 def _is_unknowing(before: BaselineRecord, found: BaselineRecord) -> bool:
     """Whether ``found`` was made without ``before``, and says less of what is not set."""
-    if found.leaves_others:
-        return True  # as it is made where nothing is known, or beside the same
+    if found.leaves_others:  # made where nothing was known, after a reset, or beside the same
+        if found.learned_after is not None and before.effective_from <= found.learned_after:
+            return False
+        return not before.leaves_others or before.effective_from < found.effective_from
     if found.origin != "learned":
         return False
     if not before.metrics:  # a reset: only later slots are learned from
         return found.effective_from <= before.effective_from
     if before.learned_after is not None and found.effective_from <= before.learned_after:
         return True  # there was a reset before
-    if before.origin == "learned":
-        return found.effective_from < before.effective_from
-    # Beside what is frozen nothing is learned, nor beside a record of which all was set once.
-    return not before.leaves_others
+    if before.origin != "learned":
+        # Beside what is frozen nothing is learned, nor beside a record of which all was set once.
+        return not before.leaves_others
+    if found.provisional != before.provisional:
+        return found.provisional
+    return found.effective_from < before.effective_from
 
 
 def _decided(record: BaselineRecord) -> dict[str, MetricBaseline]:

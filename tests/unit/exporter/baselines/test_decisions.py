@@ -28,7 +28,7 @@ def made(origin: Origin, hours: float, **means: float) -> BaselineRecord:
         judge=PAIR[1],
         origin=origin,
         effective_from=datetime.fromtimestamp(at(hours), UTC),
-        slots=100,
+        slots=100 if means else 0,
         metrics={name: MetricBaseline(mean=mean, se=0.01) for name, mean in means.items()},
     )
 
@@ -80,7 +80,9 @@ def test_two_means_where_nothing_is_known_both_hold() -> None:
         assert held.leaves_others
         assert held.learned_after == first.learned_after
     # An exporter has learned between the reading of a command and its writing.
-    assert means(beside_decisions(LEARNED, first)) == {**means(LEARNED), "faithfulness": 0.9}
+    assert means(beside_decisions(LATER, first)) == {**means(LATER), "faithfulness": 0.9}
+    # A lesson of before the reset, by somebody who has not read that.
+    assert beside_decisions(LEARNED, first) is first
 
 
 def test_a_reset_outlasts_a_lesson_of_before_it() -> None:
@@ -104,6 +106,35 @@ def test_a_lesson_of_before_another_one_comes_too_late() -> None:
     assert beside_decisions(LATER, LEARNED) is LATER
     late = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(31))
     assert means(beside_decisions(LATER, late)) == {"faithfulness": 0.9, "context_recall": 0.5}
+
+
+def test_a_whole_lesson_takes_the_place_of_a_provisional_one_and_never_the_reverse() -> None:
+    """Whichever ends later: late slots, or another setting, may end the whole one sooner."""
+    provisional = LATER.model_copy(update={"provisional": True})
+    assert beside_decisions(provisional, LEARNED) is LEARNED
+    assert beside_decisions(LEARNED, provisional) is LEARNED
+
+
+def test_of_two_clocks_the_later_decision_holds() -> None:
+    """One is five minutes ahead: who reads what it has set, or its reset, decides after that."""
+    ahead = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(5))
+    knowing = with_means(ahead, PAIR, {"faithfulness": 0.6}, at(5) - 300)
+    assert beside_decisions(ahead, knowing) is knowing
+    reset = made("learned", 5)
+    knowing = with_means(reset, PAIR, {"faithfulness": 0.6}, at(5) - 300)
+    assert means(beside_decisions(reset, knowing)) == {"faithfulness": 0.6}
+    assert beside_decisions(reset, knowing) == knowing
+
+
+def test_who_has_read_only_the_later_of_two_means_agrees() -> None:
+    """The earlier record is gone from the topic: both write the same in the end."""
+    one, other = (
+        with_means(None, PAIR, {name: 0.9}, at(hours))
+        for name, hours in zip(METRICS, (5, 4), strict=True)
+    )
+    for first, second in ((one, other), (other, one)):
+        of_both = beside_decisions(first, second)
+        assert beside_decisions(second, of_both) == of_both
 
 
 def test_what_is_frozen_outlasts_a_lesson() -> None:
