@@ -46,6 +46,11 @@ class SeenApplication(NamedTuple):
     is_given: bool = False
     has_baseline: bool = False
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it began less than a day ago: how many it has a day is not known yet."""
+        return self.scored_s is not None and self.scored_s < DAY_S
+
     def left_s(self, after_s: float) -> float | None:
         """Seconds from now to so many seconds of scores, 0 once they are over; None: not known.
 
@@ -124,8 +129,10 @@ def scored_by(line: bytes | None) -> tuple[JudgedApplication, float] | None:
         values = fields["scores"].values()
         pair = fields["application"], f"{judge['name']}@{judge['version']}"
         at = datetime.fromisoformat(fields["event_time"]).timestamp()
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # the exporter counts and names them
+    if not isinstance(pair[0], str):
+        return None
     return (pair, at) if any(isinstance(value, int | float) for value in values) else None
 
 
@@ -193,7 +200,7 @@ def seen(
     """
     first, last = times[0], times[-1]
     gap_s = (last - first) / max(1, len(times) - 1)
-    if now - last > max(_SILENCE_S, _GAPS * gap_s) and len(times) > 1:
+    if now - last > max(_SILENCE_S, _GAPS * gap_s):
         return None
     # Where what came before was not read, it began then only if it was silent for long enough.
     began = since is None or first - since > _GAPS * (now - first) / len(times)

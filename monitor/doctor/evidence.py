@@ -130,7 +130,10 @@ def _of_one(settings: Settings, found: JudgedPace) -> str:
         return f": first evidence by now{_SHOW}; {begins.counts_in_words()}"
     shown = f": first evidence {_when(one, begins)}{begins.in_words()}"
     if not found.is_expected and not found.seen.found:
-        shown += ". All are taken for one application: to see which they are of took too long"
+        shown += ". All are taken for one application: "
+        looked_s = found.seen.looked_back_s
+        why = "none of them is scored any more" if looked_s else "which they are of is not known"
+        shown += why
     return shown
 
 
@@ -167,6 +170,10 @@ def _of_several(settings: Settings, found: JudgedPace) -> str:
         more = f" and {len(none) - _NAMED} more" if len(none) > _NAMED else ""
         least = f"{held.least_per_day:,} a day"
         shown += f", {len(none)} late or never, with fewer than {least}: {named}{more}"
+    if new := sum(
+        one.is_new for one in pairs if one not in have and _is_never(settings, found, one)
+    ):
+        shown += f", {new} too new to tell"
     return f"{shown}; {held.counts_in_words()}"
 
 
@@ -185,8 +192,12 @@ def _hardly(settings: Settings, found: JudgedPace) -> list[SeenApplication]:
     return [
         one
         for one in found.seen.found
-        if not one.has_baseline and evidence_of(settings, found, one).after_s is None
+        if not one.has_baseline and not one.is_new and _is_never(settings, found, one)
     ]
+
+
+def _is_never(settings: Settings, found: JudgedPace, one: SeenApplication) -> bool:
+    return evidence_of(settings, found, one).after_s is None
 
 
 def _named(settings: Settings, found: JudgedPace) -> str:

@@ -36,7 +36,9 @@ def test_a_score_record_says_of_whom_and_when() -> None:
     assert scored_by(json.dumps({**fields, "scores": {}}).encode()) is None
     unscored = {"faithfulness": {"unscored": "no claims"}}
     assert scored_by(json.dumps({**fields, "scores": unscored}).encode()) is None
-    for value in (None, b"{", b"[]", b"{}", b'{"judge": 1}'):
+    assert scored_by(json.dumps({**fields, "application": ["a"]}).encode()) is None
+    deep = b'{"scores":' + b"[" * 200_000
+    for value in (None, b"{", b"[]", b"{}", b'{"judge": 1}', deep):
         assert scored_by(value) is None
 
 
@@ -76,7 +78,8 @@ def test_who_has_ended_is_left_out() -> None:
     """A judge of before learns nothing any more; one that is seldom scored does."""
     before, now = [DAY + n * 3_600.0 for n in range(24)], DAY + 7.0 * DAY_S
     seldom = [DAY + n * 2.0 * DAY_S for n in range(3)]
-    found = made({PAIR: before, ("cat", "a@1"): seldom}, None, now, settings(), {})
+    tried = {("try", "a@1"): [DAY + 3_600.0]}
+    found = made({PAIR: before, ("cat", "a@1"): seldom, **tried}, None, now, settings(), {})
     assert [one.application for one in found] == ["cat"]
 
 

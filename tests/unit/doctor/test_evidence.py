@@ -120,9 +120,19 @@ def test_where_applications_are_not_known_it_says_what_it_supposes() -> None:
     """And promises nothing as of now."""
     found = line(settings(), "t", JudgedPace(500.0, False, 500.0), {}).found
     assert "first evidence after 2 d, when" in found
-    assert found.endswith(
-        "All are taken for one application: to see which they are of took too long"
-    )
+    assert found.endswith("All are taken for one application: which they are of is not known")
+    ended = JudgedPace(500.0, False, 500.0, SeenApplications((), 7.0 * DAY_S))
+    found = line(settings(), "t", ended, {}).found
+    assert found.endswith("All are taken for one application: none of them is scored any more")
+
+
+def test_of_a_new_application_nothing_is_foretold() -> None:
+    """Ten minutes of it say nothing of its day: it is neither late nor none of many."""
+    old, *new = several(1_000.0, 5.0, 5.0, 5.0).seen.found
+    seen = SeenApplications([old, *(one._replace(scored_s=600.0) for one in new)], 7.0 * DAY_S)
+    found = line(settings(), "t", JudgedPace(1_015.0, False, 1_015.0, seen), {})
+    assert (found.status, "late or never" in found.found) == ("OK", False)
+    assert ", 3 too new to tell" in found.found
 
 
 def test_each_application_needs_enough_for_itself() -> None:
