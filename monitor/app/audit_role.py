@@ -30,6 +30,7 @@ from monitor.audit.store.search import EvidenceSearch
 from monitor.audit.store.weekly import WeeklyOrders
 from monitor.audit.weekly import WeeklyDraws
 from monitor.config import Settings, seconds
+from monitor.control.decisions import beside_decisions
 from monitor.control.follower import FollowedTopic, StateFollower
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.latest_records import LatestRecords
@@ -114,7 +115,7 @@ class AuditRole:
         self._control_known = asyncio.Event()
         self._alarms = LatestAlarms()
         self._live = LiveScores(settings, self._connection, clock)
-        self._baselines = LatestRecords(BaselineRecord)
+        self._baselines = LatestRecords(BaselineRecord, beside_decisions)
         self._alarms_follower = self._follower_of_alarms()
         self._control = self._control_follower()
         self._follower = EvidenceFollower(

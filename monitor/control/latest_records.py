@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from monitor.control.state import WrittenAt
@@ -19,12 +20,14 @@ R = TypeVar("R", bound=BaselineRecord | CalibrationRecord | CorrectionRecord)
 class LatestRecords(Generic[R]):
     """Holds what was applied, by key.
 
+    ``after`` says what holds when a record is found after what held before; else it is that record.
+
     >>> LatestRecords(CorrectionRecord).of("correction/support-bot/offline@3f2a91") is None
     True
     """
 
-    def __init__(self, kind: type[R]) -> None:
-        self._kind = kind
+    def __init__(self, kind: type[R], after: Callable[[R | None, R], R] | None = None) -> None:
+        self._kind, self._after = kind, after
         self._held: dict[str, R] = {}
 
     def of(self, key: str) -> R | None:
@@ -36,4 +39,6 @@ class LatestRecords(Generic[R]):
         if isinstance(found, Removed):
             self._held.pop(found.key, None)
         elif isinstance(found, self._kind):
-            self._held[found.key] = found
+            after = self._after
+            held = found if after is None else after(self._held.get(found.key), found)
+            self._held[found.key] = held

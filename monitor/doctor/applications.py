@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
+from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
@@ -149,7 +150,7 @@ async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord
         if isinstance(control, Removed):
             found.pop(control.key, None)
         elif isinstance(control, BaselineRecord):
-            found[control.key] = control
+            found[control.key] = beside_decisions(found.get(control.key), control)
     return found
 
 

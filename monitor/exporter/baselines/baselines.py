@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import NamedTuple
 
 from monitor.control.corrections import Corrections
+from monitor.control.decisions import beside_decisions
 from monitor.control.state import ControlReader, ControlState, WrittenAt
 from monitor.exporter.baselines.bad_times import AlarmsOf, is_held_back, marked, no_alarms
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
-from monitor.exporter.baselines.decisions import beside_decisions
 from monitor.exporter.baselines.learning import (
     Learner,
     LearningResult,

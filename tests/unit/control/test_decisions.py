@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.control.decisions import beside_decisions
+from monitor.control.latest_records import LatestRecords
+from monitor.control.state import WrittenAt
 from monitor.exporter.baselines.commands import with_means, with_the_rest
-from monitor.exporter.baselines.decisions import beside_decisions
 from monitor.exporter.scores.steps import at_once
 from monitor.records.control import BaselineRecord, MetricBaseline, Origin
 from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, PAIR, DailyExporter
@@ -149,6 +151,16 @@ def test_what_is_frozen_outlasts_a_lesson() -> None:
     frozen = beside_decisions(before, FROZEN)
     assert means(frozen) == {"faithfulness": 0.75, "context_recall": 0.4}
     assert beside_decisions(before, with_the_rest(FROZEN, before)) == with_the_rest(FROZEN, before)
+
+
+def test_who_only_reads_goes_by_the_same_rule() -> None:
+    """As audits do: they show what holds, also before an exporter has written it again."""
+    latest = LatestRecords(BaselineRecord, beside_decisions)
+    for record in (with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(4)), LATER):
+        latest.apply(record, WrittenAt())
+    held = latest.of(LATER.key)
+    assert held is not None
+    assert means(held) == {"faithfulness": 0.9, "context_recall": 0.5}
 
 
 def test_of_a_record_that_was_set_as_a_whole_nothing_is_learned() -> None:
