@@ -129,7 +129,7 @@ class ScoreRole:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""
-        self._telemetry.show_sampling(self._settings.sampling.rate)
+        self._telemetry.show_sampling(self._settings.only_rate)
         # Before anything is waited for: a pattern that cannot be read is said at once.
         redactor = build_redactor(self._settings, self._telemetry)
         caches = Caches(self._telemetry.judge_cache)

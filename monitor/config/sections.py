@@ -357,6 +357,14 @@ class Settings(Section):
         return tuple(whole.sampling.rate for whole in (self.base, *self.effective))
 
     @property
+    def only_rate(self) -> float | None:
+        """The ``sampling.rate`` of all traffic; None where it depends on the application.
+
+        How much of the traffic would be taken is then known to nobody before it was seen.
+        """
+        return self.sampling.rate if len({*self.rates}) == 1 else None
+
+    @property
     def base(self) -> Effective:
         """What holds where no entry of ``applications`` matches, and what entries inherit."""
         return Effective(judge=self.judge, sampling=self.sampling, segment=self.export.segment)

@@ -22,7 +22,7 @@ from monitor.doctor import backlog, cache, evidence, llm, objectives, ports, top
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.judging import JudgedPace, judged_pace
 from monitor.doctor.needs import input_needs, output_needs
-from monitor.doctor.report import CheckStatus, ReportLine, warn
+from monitor.doctor.report import CheckStatus, ReportLine, ok, warn
 from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError, DependencyRefused
@@ -125,17 +125,29 @@ def _can_be_read(cluster: Cluster, settings: Settings) -> bool:
 async def _judged(
     clusters: Sequence[Cluster], settings: Settings, clock: Callable[[], float]
 ) -> tuple[JudgedPace | None, list[ReportLine]]:
-    """How many are judged a day, as far as topics tell; and a line where they cannot be read."""
+    """How many are judged a day, as far as topics tell; and a line where they do not."""
     topics = settings.kafka.topics
     sent = topics.interactions if _can_be_read(clusters[0], settings) else ()
     inputs = (clusters[0].site.connection, sent)
     there = topics.scores in clusters[-1].readable()
     output = (clusters[-1].site.connection, topics.scores) if there else None
     try:
-        return await judged_pace(settings, clock, inputs, output), []
+        found = await judged_pace(settings, clock, inputs, output)
     except DependencyRefused as error:
         mend = "grant Read on the topics, if it is not granted"
         return None, [warn("evidence", topics.scores, f"not told: {error}", mend)]
+    return found, _untold(settings) if found is None else []
+
+
+def _untold(settings: Settings) -> list[ReportLine]:
+    """Why nothing is said of evidence, if it is not that nothing is sent, or nothing sampled."""
+    if settings.only_rate is not None:
+        return []
+    why = (
+        "not told yet: applications have a sampling.rate of their own, and how much of the "
+        "traffic they are is seen once some of it is judged"
+    )
+    return [ok("evidence", settings.kafka.topics.scores, why)]
 
 
 def _counted(settings: Settings, found: JudgedPace) -> str:

@@ -58,6 +58,7 @@ async def judged_pace(
 ) -> JudgedPace | None:
     """By what lies on topics that are there; None where nothing is sent, or all is left out.
 
+    None, too, as long as nothing is judged, where applications have rates of their own.
     ``output`` is the topic of scores, if there is one. Raises ``DependencyRefused``.
     """
     now = clock()
@@ -65,7 +66,7 @@ async def judged_pace(
     found = None if output is None else await _scored(settings, *output, sent, now)
     if found is not None:
         return found
-    if not sent or not settings.sampling.rate:
+    if not sent or not settings.only_rate:
         return None
     assumed = JudgedPace(0.0, True, sent).assumed()
     prices = await _prices(settings) or (0.0, 0.0)

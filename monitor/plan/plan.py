@@ -127,6 +127,8 @@ def made(settings: Settings, assumed: Assumed, takes: Takes) -> dict[str, Any]:
         "least_per_day": begins.least_per_day,
         "cluster": settings.export.cluster,
         "series": series.total,
+        # Where applications have rates of their own: all is reckoned at that of the others.
+        "base_rate": settings.sampling.rate if settings.only_rate is None else None,
     }
 
 
@@ -239,6 +241,7 @@ def text(plan: dict[str, Any]) -> list[str]:
         "money": f"{plan['usd_per_day']:,.2f} USD a day, {one['usd']:.3g} a judgement of "
         f"{one['calls']:.3g} calls and {one['prompt_tokens']:,.0f} + "
         f"{one['completion_tokens']:,.0f} tokens ({one['source']})",
+        **_rates(plan["base_rate"]),
         **_too_large(one["too_large"]),
         "interval width": " · ".join(f"{name} {width:.2g}" for name, width in widths.items())
         + f" at a mean of {plan['mean']:g}",
@@ -248,6 +251,16 @@ def text(plan: dict[str, Any]) -> list[str]:
         "series": f"at most {plan['series']:,}",
     }
     return [f"{name:15} {value}" for name, value in rows.items()]
+
+
+def _rates(base_rate: float | None) -> dict[str, str]:
+    """A row only where there are several: nobody knows how much of the traffic has which."""
+    if base_rate is None:
+        return {}
+    return {
+        "rates": f"all traffic is reckoned at sampling.rate {base_rate:g}. Applications have "
+        "rates of their own: plan for each with --set sampling.rate=… and its traffic"
+    }
 
 
 def _too_large(share: float | None) -> dict[str, str]:

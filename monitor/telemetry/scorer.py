@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -153,7 +154,8 @@ class ScorerTelemetry:
         )
         self.sampling_probability = Gauge(
             "rag_monitor_sampling_probability",
-            "Share of the interactions picked from the latest slots; without blocks the rate.",
+            "Share of the interactions picked from the latest slots; without blocks the rate, "
+            "NaN where applications have rates of their own.",
             registry=registry,
         )
         self.slot_interactions = Histogram(
@@ -334,9 +336,9 @@ class ScorerTelemetry:
                 result = "unverified" if quote is None else "verified"
                 self.evidence_pairs.labels(result).inc()
 
-    def show_sampling(self, probability: float) -> None:
-        """What holds at first."""
-        self.sampling_probability.set(probability)
+    def show_sampling(self, rate: float | None) -> None:
+        """What holds at first; None where applications have rates of their own."""
+        self.sampling_probability.set(math.nan if rate is None else rate)
         self.burst.set(1.0)
         self.show_plan(1, 1.0, None)
 

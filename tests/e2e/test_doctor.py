@@ -447,6 +447,17 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     sent = await doctor(kafka_broker.bootstrap, **topics, sampling__rate=0.5)
     (expected,) = sent.of("evidence", name)
     assert expected["found"].startswith("about 2 a day would be judged of the traffic so far: ")
+    # A rate for each: nobody knows how much of the traffic has which, whatever the others' is.
+    for rate in (0, 1):
+        unknown = await doctor(
+            kafka_broker.bootstrap,
+            **topics,
+            sampling__rate=rate,
+            applications=json.dumps([{"application": "bot", "sampling": {"rate": 0.5}}]),
+        )
+        (untold,) = unknown.of("evidence", scores)
+        assert untold["status"] == "OK"
+        assert untold["found"].startswith("not told yet: applications have a sampling.rate of th")
     await produce(kafka_broker.bootstrap, scores, judged_each_day(3, 12, 0.9))
     said = await doctor(kafka_broker.bootstrap, **topics, objectives=objectives)
     assert said.code == sent.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -231,6 +232,7 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
         "stays_provisional": False,
         "least_per_day": 9,
         "series": 4_662,
+        "base_rate": None,
     }
     assert (
         text(plan)[2] == "too large       0.4% of the interactions are not judged: judge.max_calls"
@@ -242,6 +244,8 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
     ]
     (often,) = [one for one in text({**plan, "alarms_too_often": True}) if one.startswith("delay")]
     assert "false alarms come so often" in often
+    of_others = text({**plan, "base_rate": 0.5})[2]
+    assert of_others.startswith("rates           all traffic is reckoned at sampling.rate 0.5. ")
     heading = text({**plan, "in_false_alarm": 0.25})[5]
     assert heading.endswith("after another 60 s. One is open 25% of the time without a cause")
     in_sessions = text({**plan, "cluster": "session_id"})
@@ -257,6 +261,15 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
 
 
 FREE = Takes(0.0, 0.0, 0.0, 0.0, "nothing")
+
+
+def test_rates_of_applications_are_told() -> None:
+    """Nobody knows how much of the traffic has which: the plan says what it takes for all."""
+    assert made(settings(), ASSUMED, FREE)["base_rate"] is None
+    some = json.dumps([{"application": "bot", "sampling": {"rate": 0.01}}])
+    assert made(settings(applications=some), ASSUMED, FREE)["base_rate"] == 1.0
+    same = json.dumps([{"application": "bot", "sampling": {"rate": 1.0}}])
+    assert made(settings(applications=same), ASSUMED, FREE)["base_rate"] is None
 
 
 def test_a_delay_is_never_nothing() -> None:

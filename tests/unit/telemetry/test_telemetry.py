@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -42,6 +43,16 @@ def test_applications_are_capped_on_the_page() -> None:
         )
         == 80
     )
+
+
+def test_a_rate_that_nobody_knows_is_no_number() -> None:
+    """Applications with rates of their own: none of these is that of all traffic."""
+    registry = CollectorRegistry()
+    telemetry = ScorerTelemetry(registry)
+    telemetry.show_sampling(0.5)
+    assert registry.get_sample_value("rag_monitor_sampling_probability") == 0.5
+    telemetry.show_sampling(None)
+    assert math.isnan(registry.get_sample_value("rag_monitor_sampling_probability") or 0.0)
 
 
 def test_a_name_that_comes_no_more_gives_up_its_place() -> None:
