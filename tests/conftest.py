@@ -55,13 +55,17 @@ settings.load_profile("usual")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Modules and tests are no garbage before the end: they are not looked through for it."""
+    """Modules and tests are no garbage before the end: they are not looked through for it.
+
+    Nor is much of what tests make: to look as often as usual is a twentieth of what they compute.
+    """
     compile_share(session.config)
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         gc.enable()
 
 
