@@ -159,7 +159,7 @@ def _table(found: ScoreTable) -> _PageTable:
             *found.learning
         )
         if found.is_unlikely:
-            note += "; at this pace it comes late or never: set one"
+            note += "; at this pace it comes late or never: rag-monitor baseline set"
     worse_first = sorted(found.rows, key=lambda each: (not each.is_worse, not each.is_watched))
     return _PageTable(found.application, note, [_row(each) for each in worse_first])
 
