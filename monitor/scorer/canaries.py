@@ -42,6 +42,10 @@ LATELY: Final = 50
 #: Of the places in which judgements run, so many times fewer may be canaries', and two at least:
 #: while eight judgements end at once, two canaries would say too late that none of them is one.
 FEWER: Final = 2
+#: Judgements that run at once until something is known of who judges: of more so many would have
+#: ended before canaries have said that none of them is one. And canaries that are waited for.
+AT_FIRST: Final = 16
+WAITED_FOR: Final = 30
 #: Failures in which a model has replied, if with nothing that can be read.
 UNREADABLE: Final = ("malformed_reply", "output_limit")
 
@@ -72,6 +76,7 @@ class FirstWord:
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
         self._gauge, self._answers = telemetry.unknown.labels(model), 0
         self._gauge.set(1)
+        self.is_said = False
 
     def heard(self, state: Guessing, kinds: GuessedKinds) -> None:
         """One more canary has led to this state."""
@@ -79,6 +84,7 @@ class FirstWord:
         is_sure = self._answers >= KNOWN and not state.is_doubtful and kinds.are_sure
         if state.is_guessing or is_sure:
             self._gauge.set(0)
+            self.is_said = True
 
     def forget(self) -> None:
         """It is another judge: what was not known is asked of that one."""
@@ -195,7 +201,8 @@ class CanaryWatch:
         self._lately = deque([0], maxlen=LATELY)
         self._canaries = in_turn(f"{rng.getrandbits(64):x}")
         self._tasks = set[asyncio.Task[None]]()
-        self._most = max(2, limits.concurrency // FEWER)
+        limits.begin_with(AT_FIRST)
+        self._ended_before = 0
         self._is_told = self._closed = False
         for each in models:
             telemetry.not_judging.labels(each.model).set(0)
@@ -246,7 +253,8 @@ class CanaryWatch:
 
     def _begin_due(self) -> None:
         for number, pace in enumerate(self._paces):
-            while pace.is_due and not self._closed and len(self._tasks) < self._most:
+            most = max(2, self._limits.places // FEWER)
+            while pace.is_due and not self._closed and len(self._tasks) < most:
                 pace.begin()
                 # Whoever is next anyway is waited for; another one is left alone if it is away.
                 model = None if number == self._limits.next_model else number
@@ -257,6 +265,9 @@ class CanaryWatch:
     def _ended(self, pace: CanaryPace, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         pace.ended()
+        self._ended_before += 1
+        if self._ended_before >= WAITED_FOR or any(first.is_said for first in self._first):
+            self._limits.admit_all()
         self._begin_due()
 
     async def aclose(self) -> None:

@@ -38,12 +38,29 @@ class Limits:
         #: Seconds that places were held for, all together.
         self.busy_s = 0.0
         self._slots = asyncio.Semaphore(concurrency)
+        self._held_back = 0
         self._urgent = deque[asyncio.Future[None]]()
         self._given_back = asyncio.Event()
         self._deadline_s = deadline_s
         # In one order for all, or two that hold one each would wait for each other.
         self._groups = [sorted(group, key=id) for group in (provider_gates, *others)]
         self._aside = set[int]()
+
+    @property
+    def places(self) -> int:
+        """How many may be under way now."""
+        return self.concurrency - self._held_back
+
+    def begin_with(self, places: int) -> None:
+        """Admit no more at a time than so many, until ``admit_all``; before anybody is admitted."""
+        self._held_back = max(0, self.concurrency - places)
+        self._slots = asyncio.Semaphore(self.places)
+
+    def admit_all(self) -> None:
+        """Admit as many at a time as may be."""
+        held_back, self._held_back = self._held_back, 0
+        for _ in range(held_back):
+            self._leave()
 
     @property
     def is_silent(self) -> bool:

@@ -102,14 +102,15 @@ async def test_a_guesser_is_found_as_soon_where_eight_judgements_run_at_once(
     assert ended <= 50
 
 
+@pytest.mark.parametrize("places", [16, 32, 100])
 @pytest.mark.parametrize("examples", ["fixed", "auto"])
 @pytest.mark.parametrize("habit", ["always n", "alternates by verdict"])
-async def test_a_guesser_is_found_where_sixteen_judgements_run_at_once(
-    habit: str, examples: Examples
+async def test_a_guesser_is_found_where_many_judgements_may_run_at_once(
+    habit: str, examples: Examples, places: int
 ) -> None:
     """Before 50 have ended, where each call takes as long; those under way go on to their ends."""
     model, ended, choice = Slow(HABITS[habit]), 0, MannerChoice(examples)
-    bench = CanaryBench(model, examples=choice, places=16)
+    bench = CanaryBench(model, examples=choice, places=places)
 
     async def worker() -> None:
         nonlocal ended
@@ -117,9 +118,34 @@ async def test_a_guesser_is_found_where_sixteen_judgements_run_at_once(
             await bench.begun().start()
             ended += not bench.told
 
-    await asyncio.gather(*(worker() for _ in range(16)))
+    await asyncio.gather(*(worker() for _ in range(places)))
     await bench.watch.aclose()
     assert ended <= 50
+
+
+@pytest.mark.parametrize("habit", [None, "always n"])
+async def test_all_places_are_taken_once_something_is_known(habit: str | None) -> None:
+    """Good or bad; 16 at first, where there are more."""
+    bench = CanaryBench(Stub(HABITS[habit]) if habit else Erring(0.0, seed=1), places=40)
+    assert bench.limits.places == 16
+    await bench.score(7)
+    assert bench.limits.places == 16
+    await bench.score(40)
+    assert bench.limits.places == 40
+
+
+async def test_who_answers_no_canary_gets_all_places_all_the_same() -> None:
+    """After so many that have ended."""
+
+    class Away(Erring):
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+            raise CallFailed(Fault("rejected", "no"))
+
+    bench = CanaryBench(Erring(0.0, seed=1), of_canaries=Away(0.0, seed=1), every=1, places=40)
+    await bench.score(29)
+    assert bench.limits.places == 16
+    await bench.score(2)
+    assert bench.limits.places == 40
 
 
 async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:

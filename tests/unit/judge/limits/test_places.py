@@ -66,3 +66,24 @@ async def test_who_gives_up_loses_no_place() -> None:
             await places.take("next")
     assert places.order.count("next") == 12
     assert places.most == 1
+
+
+async def test_some_are_held_back_until_all_are_admitted() -> None:
+    """Who is to come first gets one of those, then those that wait; and none is lost."""
+    places = Places(5)
+    places.limits.begin_with(2)
+    tasks = [places.start(str(i)) for i in range(6)]
+    await asyncio.sleep(0)
+    tasks.append(places.start("canary", first=True))
+    await asyncio.sleep(0)
+    assert (places.limits.places, places.held) == (2, 2)
+    places.limits.admit_all()
+    places.limits.admit_all()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert places.limits.places == 5
+    await asyncio.gather(*tasks)
+    assert places.order[:3] == ["0", "1", "canary"]
+    assert places.most == 5
+    places.limits.begin_with(9)
+    assert places.limits.places == 5
