@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from random import Random
 
 from monitor.app.judge_settings import in_order, llm_settings
 from monitor.app.judges import ConfiguredJudge, judges_of
+from monitor.config import JudgeSettings
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.provider_gates import ProviderGates
 from monitor.judge.llm.judge import LlmJudge, LlmSettings
@@ -36,6 +38,13 @@ def with_canaries(
     ``budget`` pays for them.
     """
     observe = CountedAside(telemetry, budget)
+    numbers = Counter[str]()
+
+    def called(section: JudgeSettings) -> str:
+        """Two sections may have one model: each may guess while the other judges."""
+        name = f"{section.label_name} {section.model}"
+        numbers[name] += 1
+        return name if numbers[name] == 1 else f"{name} ({numbers[name]})"
 
     def watched(configured: ConfiguredJudge) -> ConfiguredJudge:
         section = configured.section
@@ -48,7 +57,7 @@ def with_canaries(
             telemetry,
             marks=section.not_judging == "fail",
             budget=budget,
-            tell=partial(tell, f"{section.label_name} {section.model}"),
+            tell=partial(tell, called(section)),
             clock=clock,
             rng=rng,
         )

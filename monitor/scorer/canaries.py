@@ -74,7 +74,7 @@ class FirstWord:
     """
 
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
-        self._gauge, self._answers = telemetry.unknown.labels(model), 0
+        self._gauge, self._answers = telemetry.unknown.voice(model), 0
         self._gauge.set(1)
         self.is_said = False
 
@@ -99,8 +99,9 @@ class GuessedKinds:
     """
 
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
-        self._model, self._telemetry = model, telemetry
+        self._model = model
         self._states: dict[MatrixKind, Guessing] = {}
+        self._gauges = {kind: telemetry.guesses_kind.voice(kind, model) for kind in KINDS}
 
     @property
     def are_sure(self) -> bool:
@@ -127,7 +128,7 @@ class GuessedKinds:
 
     def _set(self, kind: MatrixKind, before: Guessing, state: Guessing) -> None:
         self._states[kind] = state
-        self._telemetry.guesses_kind.labels(kind, self._model).set(state.is_guessing)
+        self._gauges[kind].set(state.is_guessing)
         if state.is_guessing and not before.is_guessing:
             right, asked = (sum(column) for column in zip(*state.since, strict=True))
             found = {"kind": kind, "right": right, "verdicts": asked}
@@ -204,8 +205,10 @@ class CanaryWatch:
         limits.begin_with(AT_FIRST)
         self._ended_before = 0
         self._is_told = self._closed = False
-        for each in models:
-            telemetry.not_judging.labels(each.model).set(0)
+        #: Another section may ask the same model in its own way: whether any says that it guesses.
+        self._not_judging = [telemetry.not_judging.voice(each.model) for each in models]
+        for gauge in self._not_judging:
+            gauge.set(0)
 
     def turns_away(self) -> bool:
         """Whether the model that a judgement was admitted for is not to be asked about traffic."""
@@ -331,7 +334,7 @@ class CanaryWatch:
 
     def _learn(self, number: int, right: int, asked: int) -> None:
         """One more canary says how many of a model's verdicts are right."""
-        before, model = self._states[number], self._models[number].model
+        before = self._states[number]
         self._states[number] = state = after(before, right, asked)
         self._first[number].heard(state, self._kinds[number])
         self._paces[number].heard(state)
@@ -342,7 +345,7 @@ class CanaryWatch:
             self._forget(number)
             return
         if state.is_guessing != before.is_guessing:
-            self._telemetry.not_judging.labels(model).set(state.is_guessing)
+            self._not_judging[number].set(state.is_guessing)
             self._changed(number, state)
 
     def _forget(self, number: int) -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Final
 
+from monitor.judge.canaries import KINDS
 from monitor.records import Judgement
 from monitor.runtime.logs import logger
 from monitor.telemetry import CanaryTelemetry
@@ -14,6 +15,7 @@ from monitor.telemetry import CanaryTelemetry
 LATEST_VERDICTS: Final = 1_000
 #: Whether several passages support a claim that none supports alone: where a + is allowed.
 TOGETHER: Final = "together"
+YES_KINDS: Final = (*KINDS, TOGETHER)
 
 
 class YesShares:
@@ -22,7 +24,9 @@ class YesShares:
     def __init__(
         self, model: str, telemetry: CanaryTelemetry, latest: int = LATEST_VERDICTS
     ) -> None:
-        self._model, self._telemetry = model, telemetry
+        self._model = model
+        self._ratios = {kind: telemetry.yes_ratio.voice(kind, model) for kind in YES_KINDS}
+        self._constants = {kind: telemetry.constant.voice(kind, model) for kind in YES_KINDS}
         self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
         self._constant = set[str]()
 
@@ -31,11 +35,11 @@ class YesShares:
         for kind, verdict in _verdicts(judgement):
             self._kept[kind].append(verdict)
         for kind, kept in self._kept.items():
-            self._telemetry.yes_ratio.labels(kind, self._model).set(sum(kept) / len(kept))
+            self._ratios[kind].set(sum(kept), len(kept))
             self._tell(kind, kept, constant=_is_constant(kind, kept))
 
     def _tell(self, kind: str, kept: deque[bool], *, constant: bool) -> None:
-        self._telemetry.constant.labels(kind, self._model).set(constant)
+        self._constants[kind].set(constant)
         if constant and kind not in self._constant:
             fields = {"kind": kind, "verdicts": len(kept), "verdict": "y" if kept[0] else "n"}
             logger().warning("judge_verdicts_constant", model=self._model, **fields)

@@ -11,6 +11,8 @@ from prometheus_client import (
     Gauge,
 )
 
+from monitor.telemetry.shared import SharedGauge, share
+
 
 class CacheTelemetry:
     """How the judge's cache does."""
@@ -144,35 +146,36 @@ class CanaryTelemetry(AsideTelemetry):
             ["result"],
             registry=registry,
         )
-        self.not_judging = Gauge(
+        self.not_judging = SharedGauge(
             "rag_monitor_judge_not_judging",
             "1 while a judge's model answers canaries as a guesser does.",
             ["model"],
-            registry=registry,
+            registry,
         )
-        self.guesses_kind = Gauge(
+        self.guesses_kind = SharedGauge(
             "rag_monitor_judge_guesses_kind",
             "1 while a judge's model answers canaries as a guesser does, of one kind of verdict.",
             ["kind", "model"],
-            registry=registry,
+            registry,
         )
-        self.unknown = Gauge(
+        self.unknown = SharedGauge(
             "rag_monitor_judge_unknown",
             "1 from a start on until canaries have said whether a model judges or guesses.",
             ["model"],
-            registry=registry,
+            registry,
         )
-        self.yes_ratio = Gauge(
+        self.yes_ratio = SharedGauge(
             "rag_monitor_judge_yes_ratio",
             "Share of y among the latest 1,000 verdicts on traffic, by what claims were checked "
             "against; together: of + among claims that might have one.",
             ["kind", "model"],
-            registry=registry,
+            registry,
+            share,
         )
-        self.constant = Gauge(
+        self.constant = SharedGauge(
             "rag_monitor_judge_verdicts_constant",
             "1 while the latest 1,000 verdicts of a model on traffic are all the same; of together "
             "only where all have a +.",
             ["kind", "model"],
-            registry=registry,
+            registry,
         )

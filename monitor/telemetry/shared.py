@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
+    Gauge,
     GCCollector,
     PlatformCollector,
     ProcessCollector,
@@ -85,6 +86,65 @@ class LabelCap:
         del self._known[oldest], self._waiting[value]
         self._forget(oldest)
         return True
+
+
+class Voice:
+    """What one of several says of a series: a value, or ``value`` of so many."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.said: tuple[float, float] | None = None
+        self._changed = changed
+
+    def set(self, value: float, of: float = 1.0) -> None:
+        """Say so from now on."""
+        self.said = (value, of)
+        self._changed()
+
+
+def largest(said: Sequence[tuple[float, float]]) -> float:
+    """Of all values."""
+    return max(value for value, _ in said)
+
+
+def share(said: Sequence[tuple[float, float]]) -> float:
+    """Of all together.
+
+    >>> share([(1, 2), (0, 2)])
+    0.25
+    """
+    return sum(value for value, _ in said) / sum(of for _, of in said)
+
+
+class SharedGauge:
+    """A gauge whose series are told by several: each shows the largest value, or their share.
+
+    >>> found = SharedGauge("guesses", "Whether any does.", ["model"], CollectorRegistry())
+    >>> one, other = found.voice("m"), found.voice("m")
+    >>> one.set(1), other.set(0), found.of("m")
+    (None, None, 1)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        labels: Sequence[str],
+        registry: CollectorRegistry,
+        combined: Callable[[Sequence[tuple[float, float]]], float] = largest,
+    ) -> None:
+        self._gauge, self._combined = Gauge(name, text, labels, registry=registry), combined
+        self._voices = defaultdict[tuple[str, ...], list[Voice]](list)
+
+    def of(self, *labels: str) -> float:
+        """What a series shows; somebody has told it."""
+        said = (voice.said for voice in self._voices[labels])
+        return self._combined([one for one in said if one is not None])
+
+    def voice(self, *labels: str) -> Voice:
+        """One more that tells this series, as long as the process runs."""
+        voice = Voice(lambda: self._gauge.labels(*labels).set(self.of(*labels)))
+        self._voices[labels].append(voice)
+        return voice
 
 
 class LateGauge(Collector):

@@ -551,6 +551,47 @@ def test_a_plus_is_constant_where_it_always_stands(together: bool) -> None:
     assert registry.get_sample_value("rag_monitor_judge_verdicts_constant", labels) == together
 
 
+def test_two_sections_with_one_model_end_nothing_of_each_other() -> None:
+    """One may guess as it is asked while the other judges: each gauge tells of both."""
+    registry = CollectorRegistry()
+    telemetry = CanaryTelemetry(registry)
+    wrong, right = ({kind: Equal(equal, 4) for kind in KINDS} for equal in (0, 4))
+    one, other = GuessedKinds("m", telemetry), GuessedKinds("m", telemetry)
+    firsts = [FirstWord("m", telemetry) for _ in range(2)]
+    for _ in range(30):
+        one.learn(wrong)
+        other.learn(right)
+        firsts[1].heard(Guessing(), other)
+    labels = {"kind": "passage", "model": "m"}
+    assert registry.get_sample_value("rag_monitor_judge_guesses_kind", labels) == 1
+    assert registry.get_sample_value("rag_monitor_judge_unknown", {"model": "m"}) == 1
+    one.forget()
+    assert registry.get_sample_value("rag_monitor_judge_guesses_kind", labels) == 0
+    shares = [YesShares("m", telemetry, latest=4) for _ in range(2)]
+    for each, verdict in zip(shares, (True, False), strict=True):
+        each.add(_of_passages((verdict,) * 4))
+    assert registry.get_sample_value("rag_monitor_judge_yes_ratio", labels) == 0.5
+    assert registry.get_sample_value("rag_monitor_judge_verdicts_constant", labels) == 1
+    shares[0].add(_of_passages((False, True)))
+    assert registry.get_sample_value("rag_monitor_judge_verdicts_constant", labels) == 1
+    shares[1].add(_of_passages((True, True)))
+    assert registry.get_sample_value("rag_monitor_judge_verdicts_constant", labels) == 0
+
+
+def _of_passages(verdicts: tuple[bool, ...]) -> Judgement:
+    """Of as many claims, against one passage."""
+    return Judgement(
+        claims=Claims(response=tuple(map(str, range(len(verdicts))))),
+        passages=1,
+        has_reference=False,
+        verdicts=Verdicts(
+            response_by_passage=tuple((verdict,) for verdict in verdicts),
+            response_by_context=verdicts,
+        ),
+        judge=IDENTITY,
+    )
+
+
 async def test_another_model_judges_in_the_place_of_one_that_guesses() -> None:
     """Nothing has failed from there on, nobody is told that nothing is judged, and it shows."""
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
