@@ -74,7 +74,7 @@ class FirstWord:
     """
 
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
-        self._gauge, self._answers = telemetry.unknown.voice(model), 0
+        self._gauge, self._answers = telemetry.unknown.part(model), 0
         self._gauge.set(1)
         self.is_said = False
 
@@ -101,7 +101,7 @@ class GuessedKinds:
     def __init__(self, model: str, telemetry: CanaryTelemetry) -> None:
         self._model = model
         self._states: dict[MatrixKind, Guessing] = {}
-        self._gauges = {kind: telemetry.guesses_kind.voice(kind, model) for kind in KINDS}
+        self._gauges = {kind: telemetry.guesses_kind.part(kind, model) for kind in KINDS}
 
     @property
     def are_sure(self) -> bool:
@@ -206,7 +206,7 @@ class CanaryWatch:
         self._ended_before = 0
         self._is_told = self._closed = False
         #: Another section may ask the same model in its own way: whether any says that it guesses.
-        self._not_judging = [telemetry.not_judging.voice(each.model) for each in models]
+        self._not_judging = [telemetry.not_judging.part(each.model) for each in models]
         for gauge in self._not_judging:
             gauge.set(0)
 

@@ -25,8 +25,8 @@ class YesShares:
         self, model: str, telemetry: CanaryTelemetry, latest: int = LATEST_VERDICTS
     ) -> None:
         self._model = model
-        self._ratios = {kind: telemetry.yes_ratio.voice(kind, model) for kind in YES_KINDS}
-        self._constants = {kind: telemetry.constant.voice(kind, model) for kind in YES_KINDS}
+        self._ratios = {kind: telemetry.yes_ratio.part(kind, model) for kind in YES_KINDS}
+        self._constants = {kind: telemetry.constant.part(kind, model) for kind in YES_KINDS}
         self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
         self._constant = set[str]()
 

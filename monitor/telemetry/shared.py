@@ -88,7 +88,7 @@ class LabelCap:
         return True
 
 
-class Voice:
+class SeriesPart:
     """What one of several says of a series: a value, or ``value`` of so many."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -119,7 +119,7 @@ class SharedGauge:
     """A gauge whose series are told by several: each shows the largest value, or their share.
 
     >>> found = SharedGauge("guesses", "Whether any does.", ["model"], CollectorRegistry())
-    >>> one, other = found.voice("m"), found.voice("m")
+    >>> one, other = found.part("m"), found.part("m")
     >>> one.set(1), other.set(0), found.of("m")
     (None, None, 1)
     """
@@ -133,18 +133,18 @@ class SharedGauge:
         combined: Callable[[Sequence[tuple[float, float]]], float] = largest,
     ) -> None:
         self._gauge, self._combined = Gauge(name, text, labels, registry=registry), combined
-        self._voices = defaultdict[tuple[str, ...], list[Voice]](list)
+        self._parts = defaultdict[tuple[str, ...], list[SeriesPart]](list)
 
     def of(self, *labels: str) -> float:
         """What a series shows; somebody has told it."""
-        said = (voice.said for voice in self._voices[labels])
+        said = (part.said for part in self._parts[labels])
         return self._combined([one for one in said if one is not None])
 
-    def voice(self, *labels: str) -> Voice:
+    def part(self, *labels: str) -> SeriesPart:
         """One more that tells this series, as long as the process runs."""
-        voice = Voice(lambda: self._gauge.labels(*labels).set(self.of(*labels)))
-        self._voices[labels].append(voice)
-        return voice
+        part = SeriesPart(lambda: self._gauge.labels(*labels).set(self.of(*labels)))
+        self._parts[labels].append(part)
+        return part
 
 
 class LateGauge(Collector):
