@@ -23,9 +23,10 @@ compile requirements/tools.in -o requirements/tools.txt
 compile requirements/grafana/oldest.in -o requirements/grafana/oldest.txt
 compile requirements/grafana/next.in -o requirements/grafana/next.txt
 
-# The rivals of tests/benchmarks/judge_cost.py, each in an environment of its own. RAGChecker
+# The rivals of tests/benchmarks/judge_cost.py, and what serves a model from a file, each in an environment of its own. RAGChecker
 # declares gigabytes that its joint check never touches, hence the two without what they declare.
 compile requirements/benchmarks/ragas.in -o requirements/benchmarks/ragas.txt
+compile requirements/benchmarks/llama.in -o requirements/benchmarks/llama.txt
 rivals="$(mktemp -d)"
 trap 'rm -r "$rivals"' EXIT
 compile requirements/benchmarks/ragchecker-needs.in -o "$rivals/needs.txt"

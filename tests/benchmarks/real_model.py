@@ -1,13 +1,16 @@
 """A real model behind the judge: are its replies accepted, are they right, what do they cost?
 
     python -m tests.benchmarks.real_model --api-base http://127.0.0.1:8080/v1 [--model NAME]
+    python -m tests.benchmarks.real_model --path MODEL.gguf [--threads 2]
         [--pairs 60] [--groups 0] [--references 0] [--canaries 0] [--claims 1 4 8 12]
         [--pipelines joint single ragas pairs] [--rivals bare ragas]
         [--structured prompt json_schema] [--examples fixed shaped] [--replies replies.jsonl]
 
-Nothing is fetched: the model is whatever is served at the address. ``--pairs`` are of the shipped
-labelled pairs, one claim each, evenly from all phenomena. ``--groups`` are made of the same, 12
-claims by 3 passages. ``--references`` are interactions with references, of the benchmark of costs.
+No model is fetched: it is whatever is served at the address, or lies in the file, which llama.cpp
+then serves (``.venv-llama``, made from ``requirements/benchmarks/llama.txt``).
+
+``--pairs`` are of the shipped labelled pairs, one claim each, evenly from all phenomena.
+``--groups`` are made of the same, 12 claims by 3 passages. ``--references`` are interactions with references, of the benchmark of costs.
 ``--canaries`` are those of the package. ``--claims`` are asked in one call. Lists of settings are
 all combined. ``--rivals`` are asked about the same pairs: one bare question, and ragas' own prompt
 by ragas' own client, in lists of ``--claims``.
@@ -25,6 +28,7 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +43,7 @@ from tests.benchmarks.judging.environments import Unavailable
 from tests.benchmarks.modelled import rivals
 from tests.benchmarks.modelled.figures import Found, row
 from tests.benchmarks.modelled.recording import RecordingServer
+from tests.benchmarks.modelled.serving import served
 from tests.benchmarks.modelled.sets import Labelled, asked_canaries, groups, pairs, referenced
 
 SETS: Final[dict[str, Callable[[int], list[Labelled]]]] = {
@@ -58,10 +63,15 @@ _HEAD: Final = (
 def main() -> None:
     """Print a row for each combination."""
     options = _parser().parse_args()
-    if options.api_base is None:
-        print("NOT MEASURED  no model is served: give --api-base, such as http://127.0.0.1:8080/v1")
-        return
-    asyncio.run(_all(options))
+    try:
+        with ExitStack() as stack:
+            if options.path is not None:
+                options.api_base = stack.enter_context(served(options.path, options.threads))
+            if options.api_base is None:
+                raise Unavailable("no model: give --path MODEL.gguf, or --api-base of a server")
+            asyncio.run(_all(options))
+    except Unavailable as why:
+        print(f"NOT MEASURED  {why}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--api-base", help="of whatever serves the model; without it nothing is run"
     )
+    parser.add_argument("--path", type=Path, help="a model as a GGUF file, to be served here")
+    parser.add_argument("--threads", type=int, default=2, help="that llama.cpp computes with")
     parser.add_argument("--model", default="local")
     parser.add_argument("--pairs", type=int, default=60)
     for name in ("groups", "references", "canaries"):
