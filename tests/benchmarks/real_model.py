@@ -10,10 +10,10 @@ No model is fetched: it is whatever is served at the address, or lies in the fil
 then serves (``.venv-llama``, made from ``requirements/benchmarks/llama.txt``).
 
 ``--pairs`` are of the shipped labelled pairs, one claim each, evenly from all phenomena.
-``--groups`` are made of the same, 12 claims by 3 passages. ``--references`` are interactions with references, of the benchmark of costs.
-``--canaries`` are those of the package. ``--claims`` are asked in one call. Lists of settings are
-all combined. ``--rivals`` are asked about the same pairs: one bare question, and ragas' own prompt
-by ragas' own client, in lists of ``--claims``.
+``--groups`` are made of the same, 12 claims by 3 passages. ``--references`` are interactions with
+references, of the benchmark of costs. ``--canaries`` are those of the package. ``--claims`` are
+asked in one call. Lists of settings are all combined. ``--rivals`` are asked about the same pairs:
+one bare question, and ragas' own prompt by ragas' own client, in lists of ``--claims``.
 
 A small model on a CPU takes 3 to 30 s a pair. With ``--replies`` every reply is kept in that file,
 and not asked for again: a run goes on where it was cut. Seconds are those of the model, also of
