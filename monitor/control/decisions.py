@@ -3,82 +3,128 @@
 Whoever writes a record has read the one before it, and a decision may come between the two: two
 commands at a time, or one while an exporter learns. The topic keeps the later record only. So every
 reader lets both hold, by the same rule, and exporters write that down.
+
+Three things are decided: a metric is set, or frozen, or all is to be begun anew. Each has its
+moment (``decided``, ``begun_anew``), which is behind all that was known by then, whatever the clock
+says. Of one metric the latest holds, and a reset ends all that was decided before it, and learned
+without knowing of it. Beside what is frozen nothing is learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
 from monitor.records.control import BaselineRecord, MetricBaseline
 
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+#: Before all decisions.
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+_JUST: Final = timedelta(microseconds=1)
+
+
+class Decision(NamedTuple):
+    """What was decided of a metric, and when."""
+
+    at: datetime
+    metric: MetricBaseline
 
 
 def beside_decisions(before: BaselineRecord | None, found: BaselineRecord) -> BaselineRecord:
     """What holds when ``found`` stands on the topic after what held ``before``.
 
-    ``found`` itself, unless it leaves out a metric that was set, or was made without knowing of a
-    reset or of a freezing. Of two means of a metric that were set the later one holds.
+    ``found`` itself, unless it leaves out what was decided, or was learned without knowing of it.
     """
-    if before is None or not found.metrics:
-        return found  # to begin anew is a decision, too
-    base, other = (before, found) if _is_unknowing(before, found) else (found, before)
-    decided = _decided(base)
-    for name, one in _decided(other).items():
-        if _outlasts(name, one, base, is_later=other is found) and _is_later(one, decided, name):
-            decided[name] = one
-    metrics = {**base.metrics, **decided}
-    if metrics == base.metrics:
+    if before is None:
+        return found
+    anew = max(begun_anew(before), begun_anew(found))
+    latest: dict[str, Decision] = {}
+    for record in (before, found):
+        for name, one in decided(record).items():
+            if one.at > anew and (name not in latest or one.at >= latest[name].at):
+                latest[name] = one
+    metrics = {name: one.metric for name, one in latest.items()}
+    base = _base(before, found, anew)
+    if base is None:
+        return _alone(found if begun_anew(found) == anew else before, anew, metrics)
+    kept = {name: one for name, one in base.metrics.items() if name not in decided(base)}
+    update = {} if begun_anew(base) == anew else {"reset_at": anew}
+    if {**kept, **metrics} == base.metrics and not update:
         return base
-    if base.metrics:
-        return base.model_copy(update={"metrics": metrics})
-    since = min(_since(one) for one in decided.values())
-    made = {"origin": "set", "effective_from": since, "learned_after": base.effective_from}
-    return base.model_copy(update={**made, "metrics": metrics})
+    return base.model_copy(update={**update, "metrics": {**kept, **metrics}})
 
 
-def _is_unknowing(before: BaselineRecord, found: BaselineRecord) -> bool:
-    """Whether ``found`` was made without ``before``, and says less of what is not set."""
-    if found.leaves_others:  # made where nothing was known, after a reset, or beside the same
-        if found.learned_after is not None and before.effective_from <= found.learned_after:
-            return False
-        return not before.leaves_others or before.effective_from < found.effective_from
-    if found.origin != "learned":
-        return False
-    if not before.metrics:  # a reset: only later slots are learned from
-        return found.effective_from <= before.effective_from
-    if before.learned_after is not None and found.effective_from <= before.learned_after:
-        return True  # there was a reset before
-    if before.origin != "learned":
-        # Beside what is frozen nothing is learned, nor beside a record of which all was set once.
-        return not before.leaves_others
-    if found.provisional != before.provisional:
-        return found.provisional
-    return found.effective_from < before.effective_from
+def next_decision(known: BaselineRecord | None, at: datetime) -> datetime:
+    """The moment of a decision made now, ``at``: after all that is ``known`` to have been decided.
 
-
-def _decided(record: BaselineRecord) -> dict[str, MetricBaseline]:
-    """The metrics that were set."""
-    return {name: one for name, one in record.metrics.items() if one.origin == "set"}
-
-
-def _outlasts(name: str, one: MetricBaseline, base: BaselineRecord, *, is_later: bool) -> bool:
-    """Whether what was set stands beside ``base``; ``is_later``: on the topic it comes after it.
-
-    A reset ends what was set before it, and a freezing what it has frozen itself.
+    So it holds also where another clock, by which that was decided, is ahead.
     """
-    replaced = base.metrics.get(name)
-    is_frozen = base.origin == "frozen" and replaced is not None and replaced.origin != "set"
-    if is_later and (is_frozen or not base.metrics):
-        return _since(one) > base.effective_from
-    return not is_frozen
+    if known is None:
+        return at
+    latest = max((one.at for one in decided(known).values()), default=LONG_AGO)
+    latest = max(latest, begun_anew(known))
+    return at if latest < at else latest + _JUST
 
 
-def _is_later(one: MetricBaseline, decided: Mapping[str, MetricBaseline], name: str) -> bool:
-    return name not in decided or _since(one) > _since(decided[name])
+def begun_anew(record: BaselineRecord) -> datetime:
+    """When the latest reset was that a record knows of; long ago where it knows of none.
+
+    Earlier versions wrote it only as what a reset, and what is set beside nothing, begin with.
+    """
+    if record.reset_at is not None:
+        return record.reset_at
+    if not record.metrics:
+        return record.effective_from
+    return (record.learned_after if record.leaves_others else None) or LONG_AGO
 
 
-def _since(one: MetricBaseline) -> datetime:
-    return one.effective_from or _LONG_AGO
+def decided(record: BaselineRecord) -> dict[str, Decision]:
+    """The metrics that were set or frozen."""
+    return {
+        name: Decision(one.decided_at or one.effective_from or record.effective_from, one)
+        for name, one in record.metrics.items()
+        if (one.origin or record.origin) != "learned"
+    }
+
+
+def _base(before: BaselineRecord, found: BaselineRecord, anew: datetime) -> BaselineRecord | None:
+    """The one that says what the metrics are of which nothing was decided; None where none may."""
+    knowing = [
+        record for record in (found, before) if record.metrics and begun_anew(record) >= anew
+    ]
+    if found.metrics and found not in knowing and _is_after(found, before):
+        knowing.append(found)
+    return max(knowing, key=_order, default=None)
+
+
+def _is_after(found: BaselineRecord, before: BaselineRecord) -> bool:
+    """Whether it was learned from slots after the reset that was known ``before``.
+
+    What was just learned says nothing of resets, nor does what earlier versions wrote.
+    """
+    if found.reset_at is not None or found.leaves_others:
+        return False
+    known = before.learned_after or before.reset_at
+    after = known if before.metrics else before.effective_from
+    return after is None or found.effective_from > after
+
+
+def _order(record: BaselineRecord) -> tuple[int, float]:
+    """What says more of the metrics of which nothing was decided, and of two alike the later."""
+    since = record.effective_from.timestamp()
+    if record.leaves_others:
+        return 0, -since
+    if record.origin == "learned":
+        return 1 if record.provisional else 2, since
+    own = [one.at for one in decided(record).values() if one.metric.origin != "set"]
+    return 3, max(own, default=record.effective_from).timestamp()
+
+
+def _alone(
+    reset: BaselineRecord, anew: datetime, metrics: dict[str, MetricBaseline]
+) -> BaselineRecord:
+    """What was decided after a reset, of which all else is still to be learned."""
+    if not metrics:
+        return reset
+    since = min(one.effective_from or anew for one in metrics.values())
+    after = {"effective_from": since, "learned_after": reset.effective_from}
+    return reset.model_copy(update={**after, "origin": "set", "metrics": metrics})

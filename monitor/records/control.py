@@ -67,6 +67,8 @@ class MetricBaseline(Frozen):
     baseline what hours that were not seen may add. ``first_mean`` is what was learned at first,
     where those days were surely better. ``origin`` and ``effective_from`` are there
     where they are not those of the record: a metric that was set leaves the others as they are.
+    ``decided_at`` is the moment of a freezing, and of a mean that was set where that is not
+    ``effective_from``: behind all that was known by then, whatever the clock says.
     ``learned_in_alarm_of`` is the judge whose alarm of the same
     metric and application was open then: what was bad may be what is normal here.
     """
@@ -85,6 +87,7 @@ class MetricBaseline(Frozen):
     first_mean: Score | None = None
     origin: Origin | None = None
     effective_from: AwareDatetime | None = None
+    decided_at: AwareDatetime | None = None
     learned_in_alarm_of: str | None = None
 
     @model_validator(mode="after")
@@ -92,6 +95,11 @@ class MetricBaseline(Frozen):
         if len(self.hours) not in (0, HOURS):
             raise ValueError(f"hours needs {HOURS} numbers, or none")
         return self
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether people have set or frozen it, as it says itself; earlier frozen ones do not."""
+        return self.origin in ("set", "frozen")
 
 
 class BaselineRecord(Keyed):
@@ -102,7 +110,8 @@ class BaselineRecord(Keyed):
     nothing of when it was published: two exporters publish the same bytes.
 
     A ``provisional`` one was learned from less than a day, and holds until that is full; only slots
-    after ``learned_after`` teach what follows it, or the metrics that were not set.
+    after ``learned_after`` teach what follows it, or the metrics that were not set. ``reset_at`` is
+    the moment of the latest reset that it knows of, where that is not what it begins with.
     """
 
     schema_: Annotated[Literal["rag.control/1"], AnyMinor] = Field(CONTROL_SCHEMA, alias="schema")
@@ -115,6 +124,7 @@ class BaselineRecord(Keyed):
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
     learned_after: AwareDatetime | None = None
+    reset_at: AwareDatetime | None = None
 
     @property
     def leaves_others(self) -> bool:

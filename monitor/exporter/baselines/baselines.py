@@ -184,10 +184,10 @@ class Baselines:
         return self._is_provisional(pair) and is_held_back(*pair, watched, now, alarms)
 
     def _of_what_is_learned(self, pair: JudgedApplication, alarms_of: AlarmsOf) -> AlarmsOf:
-        """Alarms on what people have set, or the configuration fixes, say nothing of the rest."""
+        """Alarms on what people decided, or the configuration fixes, say nothing of the rest."""
         record, fixed = self._records.get(baseline_key(*pair)), self._drift.fixed(*pair)
         held = record.metrics if record is not None else {}
-        decided = {name for name, one in held.items() if one.origin == "set"}
+        decided = {name for name, one in held.items() if one.is_by_hand}
         decided |= {*fixed.metrics} if fixed is not None else set()
         return lambda metric, of: () if metric in decided else alarms_of(metric, of)
 

@@ -5,10 +5,11 @@ Topics are read to their ends and written without a group; all of it within a ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
@@ -29,8 +30,6 @@ from monitor.stats.sums import as_worse
 
 #: Windows are in event time, the broker finds offsets by its own: this much before the horizon.
 SLACK_S = 3600
-#: By less than this; what lies further ahead is no time to go by.
-CLOCKS_DIFFER = timedelta(hours=1)
 BaselineRow = dict[str, Any]
 
 
@@ -176,16 +175,30 @@ def freeze(
     chosen, held = access.baselines.learning_settings, access.baselines.records()
     found = frozen(access.aggregator.watched(), chosen, wanted, now)
     return Freezing(
-        [with_the_rest(one, held.get(one.key)) for one in found if one.metrics],
+        [with_the_rest(one, held.get(one.key), now) for one in found if one.metrics],
         {(one.application, one.judge): one.slots for one in found if not one.metrics},
     )
 
 
-def with_the_rest(made: BaselineRecord, before: BaselineRecord | None) -> BaselineRecord:
-    """The frozen record with the other metrics of before: their origin and time are their own.
+def with_the_rest(
+    made: BaselineRecord, before: BaselineRecord | None, now: float
+) -> BaselineRecord:
+    """What is frozen ``now``, with the other metrics of before: these keep origin and time.
 
     What is provisional waits for a day that is full, and nothing is learned beside what is frozen.
     """
+    moment = next_decision(before, datetime.fromtimestamp(now, UTC))
+    own = {
+        name: metric.model_copy(
+            update={
+                "origin": made.origin,
+                "effective_from": made.effective_from,
+                "decided_at": moment,
+            }
+        )
+        for name, metric in made.metrics.items()
+    }
+    made = made.model_copy(update={"metrics": own})
     if before is None:
         return made
     kept = {
@@ -196,9 +209,11 @@ def with_the_rest(made: BaselineRecord, before: BaselineRecord | None) -> Baseli
             }
         )
         for name, metric in before.metrics.items()
-        if name not in made.metrics and (metric.origin == "set" or not before.provisional)
+        if name not in made.metrics and (metric.is_by_hand or not before.provisional)
     }
-    return made.model_copy(update={"metrics": {**made.metrics, **kept}})
+    known = begun_anew(before)
+    reset_at = None if known == LONG_AGO else known
+    return made.model_copy(update={"metrics": {**own, **kept}, "reset_at": reset_at})
 
 
 def reset(
@@ -211,10 +226,18 @@ def reset(
 
     For the wanted ones that have a baseline on the topic, and the one that was ``named`` in full.
     """
-    found = access.baselines.records().values()
-    pairs = {(record.application, record.judge) for record in found if record.metrics}
+    found = access.baselines.records()
+    pairs = {(record.application, record.judge) for record in found.values() if record.metrics}
     chosen = {named} if named is not None else set(filter(wanted, pairs))
-    return [_made(pair, "learned", now, {}) for pair in sorted(chosen)]
+    return [anew(found.get(baseline_key(*pair)), pair, now) for pair in sorted(chosen)]
+
+
+def anew(before: BaselineRecord | None, pair: JudgedApplication, now: float) -> BaselineRecord:
+    """The record that ends all that was decided and learned before it."""
+    made = _made(pair, "learned", now, {})
+    moment = next_decision(before, made.effective_from)
+    update = {} if moment == made.effective_from else {"reset_at": moment}
+    return made.model_copy(update=update)
 
 
 def changed(
@@ -227,31 +250,21 @@ def changed(
 def with_means(
     before: BaselineRecord | None, pair: JudgedApplication, means: dict[str, float], now: float
 ) -> BaselineRecord:
-    """The record with these means; the other metrics keep what they have, or are still learned.
-
-    What is decided later is later, also where clocks differ a little.
-    """
-    at = _after(before, means, datetime.fromtimestamp(now, UTC))
+    """The record with these means; the other metrics keep what they have, or are still learned."""
+    at = datetime.fromtimestamp(now, UTC)
+    moment = next_decision(before, at)
+    decided_at = None if moment == at else moment
     given = {
-        name: MetricBaseline(mean=mean, origin="set", effective_from=at)
+        name: MetricBaseline(mean=mean, origin="set", effective_from=at, decided_at=decided_at)
         for name, mean in means.items()
     }
-    if before is not None and before.metrics:
-        return before.model_copy(update={"metrics": {**before.metrics, **given}})
-    after = None if before is None else before.effective_from
     made = _made(pair, "set", now, given)
-    return made.model_copy(update={"learned_after": after, "effective_from": at})
-
-
-def _after(before: BaselineRecord | None, names: Iterable[str], at: datetime) -> datetime:
-    """This time, or just behind what was decided of the metrics by a clock that is ahead."""
     if before is None:
-        return at
-    held = [before.metrics[name].effective_from for name in names if name in before.metrics]
-    known = held if before.metrics else [before.effective_from]
-    latest = max((one for one in known if one is not None), default=at)
-    ahead = timedelta(0) <= latest - at < CLOCKS_DIFFER
-    return latest + timedelta(microseconds=1) if ahead else at
+        return made
+    if before.metrics:
+        return before.model_copy(update={"metrics": {**before.metrics, **given}})
+    known = {"learned_after": before.effective_from, "reset_at": before.reset_at}
+    return made.model_copy(update=known)
 
 
 def _made(

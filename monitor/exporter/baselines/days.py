@@ -106,12 +106,12 @@ class Days:
         return None if metrics == record.metrics else record.model_copy(update={"metrics": metrics})
 
     def _wanted(self, record: BaselineRecord) -> list[str]:
-        """The watched metrics of which days can still say something: not what was set."""
+        """The watched metrics of which days can still say something: not what people decided."""
         if record.origin != "learned" or record.provisional or not record.metrics:
             return []
         watched = self._drift.settings.metrics
         known = record.metrics
-        done = {name for name, found in known.items() if found.days or found.origin == "set"}
+        done = {name for name, found in known.items() if found.days or found.is_by_hand}
         return [name for name in watched if name not in done]
 
     def _made(
@@ -141,7 +141,8 @@ class Days:
 
 def is_of_days(found: MetricBaseline) -> bool:
     """Whether all of a baseline is from days: it has no halves, having been learned at no time."""
-    return found.effective_from is not None and found.halves_z is None
+    has_its_time = found.effective_from is not None and found.origin != "frozen"
+    return has_its_time and found.halves_z is None
 
 
 def first(name: str, total: HourSums, last: datetime) -> MetricBaseline:

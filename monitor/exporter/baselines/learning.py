@@ -375,7 +375,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 found.se,
                 segments,
                 spreads={name: SegmentSpread(*spread) for name, spread in found.spreads.items()},
-                provisional=record.provisional and found.origin != "set",
+                provisional=record.provisional and not found.is_by_hand,
                 dependence=found.dependence,
                 values=found.values,
                 halves_z=found.halves_z,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monitor.control.decisions import beside_decisions
 from monitor.control.latest_records import LatestRecords
 from monitor.control.state import WrittenAt
-from monitor.exporter.baselines.commands import with_means, with_the_rest
+from monitor.exporter.baselines.commands import anew, with_means, with_the_rest
 from monitor.exporter.scores.steps import at_once
 from monitor.records.control import BaselineRecord, MetricBaseline, Origin
 from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, PAIR, DailyExporter
@@ -56,7 +56,8 @@ def test_what_is_set_outlasts_a_lesson_that_did_not_know_of_it(
     if before is FROZEN:
         assert held == by_hand, "beside what is frozen nothing is learned"
     else:
-        assert held == LATER.model_copy(update={"metrics": held.metrics})
+        reset_at = before.effective_from if before is not None and not before.metrics else None
+        assert held == LATER.model_copy(update={"metrics": held.metrics, "reset_at": reset_at})
         assert held.metrics["context_recall"].mean == 0.5
 
 
@@ -81,8 +82,9 @@ def test_two_means_where_nothing_is_known_both_hold() -> None:
         assert means(held) == {"faithfulness": 0.9, "context_recall": 0.4}
         assert held.leaves_others
         assert held.learned_after == first.learned_after
-    # An exporter has learned between the reading of a command and its writing.
-    assert means(beside_decisions(LATER, first)) == {**means(LATER), "faithfulness": 0.9}
+        # An exporter has learned between the reading of a command and its writing.
+        lesson = LATER if before is None else beside_decisions(before, LATER)
+        assert means(beside_decisions(lesson, first)) == {**means(LATER), "faithfulness": 0.9}
     # A lesson of before the reset, by somebody who has not read that.
     assert beside_decisions(LEARNED, first) is first
 
@@ -91,7 +93,9 @@ def test_a_reset_outlasts_a_lesson_of_before_it() -> None:
     """One of later slots is none of before it. What is set after the reset holds beside it."""
     reset = made("learned", 10)
     assert beside_decisions(reset, LEARNED) is reset
-    assert beside_decisions(reset, LATER) is LATER
+    later = LATER.model_copy(update={"reset_at": reset.effective_from})
+    assert beside_decisions(reset, LATER) == later
+    assert beside_decisions(later, LEARNED) is later
     unknowing = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(11))
     held = beside_decisions(reset, unknowing)
     assert (means(held), held.learned_after) == ({"faithfulness": 0.9}, reset.effective_from)
@@ -150,7 +154,66 @@ def test_what_is_frozen_outlasts_a_lesson() -> None:
     before = with_means(LEARNED, PAIR, {"faithfulness": 0.9, "context_recall": 0.4}, at(0))
     frozen = beside_decisions(before, FROZEN)
     assert means(frozen) == {"faithfulness": 0.75, "context_recall": 0.4}
-    assert beside_decisions(before, with_the_rest(FROZEN, before)) == with_the_rest(FROZEN, before)
+    assert beside_decisions(before, with_the_rest(FROZEN, before, at(2))) == with_the_rest(
+        FROZEN, before, at(2)
+    )
+
+
+def test_two_means_beside_what_is_frozen_both_hold() -> None:
+    """Whichever stands first, and also where both are of one that is frozen."""
+    all_frozen = with_the_rest(made("frozen", 2, faithfulness=0.7, context_recall=0.6), None, at(3))
+    sets = [with_means(all_frozen, PAIR, {name: 0.1}, at(4)) for name in METRICS]
+    for one, other in permutations(sets):
+        held = beside_decisions(beside_decisions(all_frozen, one), other)
+        assert means(held) == {"faithfulness": 0.1, "context_recall": 0.1}
+        assert held.origin == "frozen"
+
+
+def test_what_is_set_while_somebody_freezes_holds_where_it_was_not_frozen() -> None:
+    """And what is frozen holds, where it was set before."""
+    unknowing = with_the_rest(FROZEN, LEARNED, at(6))
+    assert unknowing.metrics["context_recall"].origin == "learned"
+    for name, mean in (("context_recall", 0.1), ("faithfulness", 0.75)):
+        by_hand = with_means(LEARNED, PAIR, {name: 0.1}, at(5))
+        for one, other in permutations((by_hand, unknowing)):
+            assert means(beside_decisions(one, other))[name] == mean
+
+
+def test_a_late_lesson_brings_nothing_back() -> None:
+    """Of an exporter that has read what was set, and not that all was frozen or begun anew then.
+
+    Also where the clock was ahead by which it was set, and where something was set since.
+    """
+    for ahead_s in (0, 300, 3 * 24 * HOUR_S):
+        by_hand = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(5) + ahead_s)
+        lesson = beside_decisions(
+            by_hand, made("learned", 4.5, faithfulness=0.6, context_recall=0.5)
+        )
+        assert means(lesson)["faithfulness"] == 0.9
+        frozen = with_the_rest(FROZEN, by_hand, at(5) + 60)
+        assert means(beside_decisions(frozen, lesson))["faithfulness"] == 0.75
+        reset = anew(by_hand, PAIR, at(5) + 60)
+        assert beside_decisions(reset, lesson) is reset
+        since = with_means(reset, PAIR, {"context_recall": 0.1}, at(5) + 120)
+        held = beside_decisions(beside_decisions(reset, since), lesson)
+        assert means(held) == {"context_recall": 0.1}
+        again = made("learned", 8, faithfulness=0.5, context_recall=0.5)
+        learned = beside_decisions(held, again)
+        assert means(learned) == {"faithfulness": 0.5, "context_recall": 0.1}
+        assert beside_decisions(learned, lesson) == learned
+
+
+def test_a_clock_that_is_days_ahead_keeps_nothing_from_being_decided() -> None:
+    """What is set later holds at once, and against the slots of now."""
+    wrong = with_means(LEARNED, PAIR, {"faithfulness": 0.1}, at(4 + 3 * 24))
+    right = with_means(wrong, PAIR, {"faithfulness": 0.9}, at(4))
+    assert beside_decisions(wrong, right) is right
+    assert beside_decisions(right, wrong) == right
+    assert right.metrics["faithfulness"].effective_from == datetime.fromtimestamp(at(4), UTC)
+    assert means(with_the_rest(FROZEN, wrong, at(5)))["faithfulness"] == 0.75
+    held = beside_decisions(right, with_the_rest(FROZEN, right, at(5)))
+    assert means(held)["faithfulness"] == 0.75
+    assert beside_decisions(held, anew(held, PAIR, at(6))).metrics == {}
 
 
 def test_who_only_reads_goes_by_the_same_rule() -> None:
@@ -176,6 +239,8 @@ RECORDS = st.sampled_from(
         FROZEN,
         made("learned", 3),
         made("learned", 40),
+        with_the_rest(FROZEN, LEARNED, at(4)),
+        anew(with_means(LEARNED, PAIR, {"faithfulness": 0.3}, at(60)), PAIR, at(4)),
         *(
             with_means(before, PAIR, {name: 0.3}, at(hours))
             for before in (None, LEARNED, FROZEN, LATER, made("learned", 3))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from monitor.cli.baseline_lines import without_line
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.commands import with_means, with_the_rest
@@ -96,18 +98,22 @@ def test_what_has_too_few_values_keeps_what_it_has() -> None:
     assert set(before.metrics) == set(METRICS)
     (made,) = frozen(exporter.scores.watched(), LearningSettings(80, 0), lambda _: True, now)
     assert set(made.metrics) == {"faithfulness"}
-    found = with_the_rest(made, before)
+    found = with_the_rest(made, before, now)
     rare = before.metrics["context_recall"]
     assert found.metrics["context_recall"] == rare.model_copy(update={"origin": "learned"})
-    assert found.metrics["faithfulness"] == made.metrics["faithfulness"]
+    at = datetime.fromtimestamp(now, UTC)
+    own = made.metrics["faithfulness"].model_copy(
+        update={"origin": "frozen", "effective_from": made.effective_from, "decided_at": at}
+    )
+    assert found.metrics["faithfulness"] == own
     provisional = before.model_copy(update={"provisional": True})
-    assert set(with_the_rest(made, provisional).metrics) == {"faithfulness"}
+    assert set(with_the_rest(made, provisional, now).metrics) == {"faithfulness"}
     by_hand = with_means(before, PAIR, {"context_recall": 0.9}, now)
-    kept = with_the_rest(made, by_hand.model_copy(update={"provisional": True}))
+    kept = with_the_rest(made, by_hand.model_copy(update={"provisional": True}), now)
     assert kept.metrics["context_recall"].mean == 0.9
-    assert with_the_rest(made, None) == made
+    assert with_the_rest(made, None, now).metrics == {"faithfulness": own}
     earlier = BaselineRecord.model_validate(
         {**before.model_dump(by_alias=True), "metrics": {"answered": MetricBaseline(mean=0.5)}}
     )
-    answered = with_the_rest(made, earlier).metrics["answered"]
+    answered = with_the_rest(made, earlier, now).metrics["answered"]
     assert (answered.origin, answered.effective_from) == ("learned", before.effective_from)

@@ -147,9 +147,12 @@ class Stage:
         return list(self.drift.states(self.now))
 
 
-def baseline(mean: float, *, reset: bool = False, after: float = 0.0) -> BaselineRecord:
-    """One that somebody set."""
-    metrics = {name: MetricBaseline(mean=mean, se=0.01, segments={}) for name in METRICS}
+def baseline(
+    mean: float, *, reset: bool = False, after: float = 0.0, decided: float | None = None
+) -> BaselineRecord:
+    """One that somebody set for what comes ``after`` so many seconds; ``decided`` is when."""
+    at = None if decided is None else datetime.fromtimestamp(START + decided, UTC)
+    metrics = {name: MetricBaseline(mean=mean, se=0.01, decided_at=at) for name in METRICS}
     return BaselineRecord(
         application="bot",
         judge=FIRST.label,
@@ -171,9 +174,10 @@ def test_all_metrics_change_with_one_step(first: BaselineRecord | None) -> None:
         if first is not None:
             each.baselines.hold(first)
     before = stage.states()
-    plain.baselines.hold(baseline(0.6))
+    new = baseline(0.6, decided=100.0)
+    plain.baselines.hold(new)
     after = plain.states()
-    steps = stage.baselines.held_in_steps(baseline(0.6), lambda: stage.now)
+    steps = stage.baselines.held_in_steps(new, lambda: stage.now)
     seen = [stage.states() for _ in steps]
     until = len(list(takewhile(lambda states: states == before, seen)))
     assert until > 1
@@ -201,10 +205,10 @@ async def test_baselines_hold_in_the_order_in_which_they_came() -> None:
     stage, told = Stage(), list[int]()
     holding = Holding(stage.baselines, lambda: stage.now, lambda: told.append(len(told)))
     running = asyncio.create_task(holding.run())
-    for one in (baseline(0.9), baseline(0.9, reset=True), baseline(0.6)):
+    for one in (baseline(0.9), baseline(0.9, reset=True, after=1.0), baseline(0.6, after=2.0)):
         holding.apply(one, at_once=False)
     # One that comes now may not overtake them, though nobody were served.
-    last = baseline(0.5)
+    last = baseline(0.5, after=3.0)
     holding.apply(last, at_once=True)
     assert not holding.is_done
     await until(lambda: holding.is_done, "all to hold", every_s=0.002)
