@@ -18,19 +18,17 @@ from monitor.api.callers import warn
 from monitor.api.samples import ScorableTurn
 from monitor.app.caches import Caches, KeptMemory
 from monitor.app.judges import ConfiguredJudge, build_judges, unpriced
-from monitor.app.policies import build_policies
+from monitor.app.policies import build_policies, policies_of_judge
 from monitor.app.redaction import build_redactor
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Judge
 from monitor.records import ScoreRecord
 from monitor.runtime import logs
-from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
+from monitor.scorer.judging import Judgeable, JudgeRun, all_redacted
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -166,7 +164,7 @@ class LoopJudges:
         redactor = build_redactor(choice.settings, _telemetry())
         if choice.own is not None:
             await choice.own.prepare()
-            return ReadyJudge(_own_policies(choice, choice.own), redactor)
+            return ReadyJudge(policies_of_judge(choice.settings, choice.own), redactor)
         configured_judges = await self._configured(choice.settings)
         policies = build_policies(choice.settings, configured_judges)
         return ReadyJudge(policies, redactor, has_price=not unpriced(configured_judges))
@@ -179,13 +177,6 @@ class LoopJudges:
             self._stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
         return configured_judges
-
-
-def _own_policies(choice: JudgeChoice, judge: Judge) -> Policies:
-    section = choice.settings.judge
-    limits = Limits(section.concurrency, section.deadline_s)
-    labels_win = section.relevance == "labels"
-    return Policies(ScoringPolicy(Sampler(1.0), judge, limits, labels_win=labels_win))
 
 
 _LOCK: Final = threading.Lock()

@@ -10,7 +10,7 @@ from monitor.app.connections import connection, output_connection
 from monitor.app.formats import topic_formats
 from monitor.app.judge_settings import llm_settings
 from monitor.app.policies import by_application, ingest_filter, segment_attributes
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redactor_of
 from monitor.app.start import oldest_judged
 from monitor.config import JudgeSettings, Settings
 from monitor.ingest.formats.by_topic import TopicFormats
@@ -55,8 +55,7 @@ def input_rules(settings: Settings) -> InputRules:
         ingest_filter(settings),
         oldest_judged(settings),
         segment_attributes(settings),
-        # Its counts are nobody's.
-        Redactor(redaction_rules(settings)),
+        redactor_of(settings),
         topic_formats(settings),
         settings.export.cluster,
     )

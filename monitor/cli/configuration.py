@@ -150,10 +150,9 @@ def _whole(settings: Settings) -> dict[str, Any]:
 
 def _check_redaction(settings: Settings) -> None:
     """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
-    from monitor.app.redaction import redaction_rules
-    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.app.redaction import redactor_of
 
-    Redactor(redaction_rules(settings))
+    redactor_of(settings)
 
 
 def _check_judges(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redactor_of
 from monitor.config import Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name
@@ -23,7 +23,6 @@ from monitor.evaluate.run import EvaluationJob, evaluate
 from monitor.evaluate.sinks import FileSink, sink
 from monitor.evaluate.summary import Summary
 from monitor.evaluate.voice import Voice, shown
-from monitor.ingest.redaction.redactor import Redactor
 from monitor.runtime.shutdown import ended, stop_on_signals
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -110,7 +109,7 @@ async def judged(settings: Settings, job: EvaluationJob, of: int | None, voice: 
 
 
 def _decoder(settings: Settings, name: str, formed: RowFormat, options: FileOptions) -> RowDecoder:
-    redactor = Redactor(redaction_rules(settings))
+    redactor = redactor_of(settings)
     return RowDecoder(
         name,
         formed.decoder,
