@@ -60,7 +60,7 @@ async def made(
         seals = await _sealed(
             scan, access.scores, since, lambda record: record.timestamp < until_ms, counts
         )
-        letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
+        dead_letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
         alarms, corrections = LatestAlarms(), dict[str, CorrectionRecord]()
         async for record in scan.records(places.alarms):
             alarms.apply(record.key, record.value)
@@ -78,7 +78,7 @@ async def made(
         outcomes=counts.outcomes(),
         sampling=counts.sampling(),
         judges=counts.judges(),
-        dead_letters=letters,
+        dead_letters=dead_letters,
         alarms=tuple(sorted((one for one in found if one is not None), key=lambda one: one.since)),
         corrections=tuple(corrections.values()),
         seals=seals,
