@@ -28,7 +28,7 @@ from monitor.records import ScoreRecord
 from monitor.runtime import logs
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import Judgeable, JudgeRun, all_redacted
+from monitor.scorer.judging import JudgeRun, JudgingInput, all_redacted
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -102,7 +102,7 @@ class JudgedTurn(NamedTuple):
     """The record of a turn, and how its judging ended."""
 
     record: ScoreRecord
-    ending: JudgingResult
+    result: JudgingResult
 
 
 class ReadyJudge:
@@ -119,13 +119,13 @@ class ReadyJudge:
         interaction = self._redactor.interaction(turn.interaction)
         found = self._policies.policy(interaction)
         policy = replace(found, metrics=None, labels_win=found.labels_win or turn.labels_win)
-        judgeable = Judgeable(interaction)
-        ending = all_redacted(judgeable, policy)
-        if ending is None:
-            ending = await JudgeRun(judgeable, policy, time.time).result()
+        judging_input = JudgingInput(interaction)
+        result = all_redacted(judging_input, policy)
+        if result is None:
+            result = await JudgeRun(judging_input, policy, time.time).result()
         now, segment_by = datetime.now(UTC), policy.segment_by
-        record = score_records.build(interaction, ending, rate=1.0, segment_by=segment_by, now=now)
-        return JudgedTurn(record, ending)
+        record = score_records.build(interaction, result, rate=1.0, segment_by=segment_by, now=now)
+        return JudgedTurn(record, result)
 
 
 class LoopJudges:
