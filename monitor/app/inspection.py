@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from monitor.app.connections import connection, output_connection
@@ -17,7 +18,9 @@ from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
+from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
+from monitor.kafka.replay import TopicScan
 from monitor.records import Interaction
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
@@ -78,6 +81,13 @@ class LookupAccess(NamedTuple):
     output: Connection
     health: Health
     limit_s: float
+
+    def scanning(self, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
+        """A client that reads topics; raises ``DependencyRefused`` when that is not done in time.
+
+        ``cluster`` is ``inputs`` or ``output``.
+        """
+        return one_shot.scanning(cluster, self.health, self.limit_s)
 
 
 def lookup_access(settings: Settings, limit_s: float) -> LookupAccess:
