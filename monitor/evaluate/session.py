@@ -56,7 +56,7 @@ async def evaluate_file(
     out = options.out
     formed = row_format(settings, options.topic)
     decoder = _decoder(settings, STDIN_NAME if str(file) == STDIN else file.name, formed, options)
-    with _named(file, out), opened(file, formed.columns) as rows:
+    with _named(out), opened(file, formed.columns) as rows:
         counted = _counted(file, formed.columns, options)
         with _sink(settings, file, options, summary) as found:
             voice.line(f"judge: {judge_name(settings.judge)}")
@@ -172,7 +172,7 @@ def _shape(settings: Settings) -> str:
 
 
 @contextmanager
-def _named(file: Path, out: Path | None) -> Iterator[None]:
+def _named(out: Path | None) -> Iterator[None]:
     """Raises ``ConfigurationError`` for files that cannot be opened, read or written."""
     try:
         yield

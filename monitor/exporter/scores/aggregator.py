@@ -226,11 +226,6 @@ class ScoreAggregator:
         for block in self.blocks():
             yield from block
 
-    def segment_estimates(self) -> Iterator[SeriesEstimate]:
-        """The same for every segment of every series; none without segments."""
-        for block in self.segment_blocks():
-            yield from block
-
     def blocks(self) -> Iterator[SeriesEstimates]:
         """The estimates in blocks: one for each series."""
         for key, rolling in sorted(self._by_label().items()):
@@ -276,7 +271,10 @@ class ScoreAggregator:
 
     @property
     def state_objects(self) -> int:
-        """How many series, segments of them and detectors are kept up to date."""
+        """How many series, segments of them and detectors are kept up to date.
+
+        No page shows it: tests hold by it that names of traffic take no memory of their own.
+        """
         series = sum(len(sums.series()) for sums in self._series.values())
         segments = 0 if self._segments is None else len(self._segments)
         detectors = 0 if self.drift is None else self.drift.held

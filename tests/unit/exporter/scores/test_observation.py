@@ -10,12 +10,12 @@ from monitor.exporter.scores.label_counts import LabelCounts
 from monitor.exporter.scores.observation import (
     NOWHERE,
     Observation,
-    candidate_of,
     place_of,
     position,
 )
 from monitor.records import Outcome, UnscoredMark
 from monitor.stats.candidates import Candidate
+from tests.stages.candidates import candidate_of
 from tests.stages.records import forced
 from tests.stages.score_records import FIRST, PERIOD, SECOND, START, record, slot
 
