@@ -12,8 +12,9 @@ from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.listing import row
-from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord, gathered
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.ingest.reading import place_of
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
