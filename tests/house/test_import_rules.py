@@ -137,6 +137,18 @@ def test_module_must_be_placed(reports: dict[str, str], room: str) -> None:
     assert any(re.search(rf"\b{re.escape(name)}\b", said) for said in reports.values())
 
 
+def test_every_room_that_must_be_complete_gets_such_a_module() -> None:
+    """No contract names all modules of a room that is not tried above."""
+    containers = [
+        name
+        for contract in RULES["contracts"]
+        if contract.get("exhaustive")
+        for name in contract["containers"]
+    ]
+    tried = [".".join(["monitor", *filter(None, room.split("/"))]) for room in UNPLACED]
+    assert sorted(containers) == sorted(tried)
+
+
 def test_every_rule_is_broken_once() -> None:
     """No rule is there that no breach above is about."""
     assert [name for name in NAMES if not any(name.startswith(rule) for *_, rule in BREACHES)] == []
