@@ -38,7 +38,7 @@ async def judged_rows(
         for number, turn in rows:
             judged = await judge.judged(turn)
             found[number] = judged.record
-            summary.ended(judged.ending)
+            summary.ended(judged.result)
             summary.add(judged.record)
             if raises:
                 require_judgement(judged)
@@ -64,7 +64,7 @@ def require_judgement(judged: JudgedTurn) -> None:
     if record.outcome not in (Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET):
         return
     reason, judge = str(record.reason), record.judge
-    said = failure_in_words(reason, judge.model, judged.ending.found)
+    said = failure_in_words(reason, judge.model, judged.result.found)
     raise JudgeFailed(
         f"{judge.label} ({judge.model}) gave no judgement: {said}",
         reason=reason,

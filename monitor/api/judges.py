@@ -18,19 +18,17 @@ from monitor.api.callers import warn
 from monitor.api.samples import ScorableTurn
 from monitor.app.caches import Caches, KeptMemory
 from monitor.app.judges import ConfiguredJudge, build_judges, unpriced
-from monitor.app.policies import build_policies
+from monitor.app.policies import build_policies, policies_of_judge
 from monitor.app.redaction import build_redactor
 from monitor.config import Settings, load
 from monitor.errors import ConfigurationError
 from monitor.ingest.redaction.redactor import Redactor
-from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Judge
 from monitor.records import ScoreRecord
 from monitor.runtime import logs
-from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
+from monitor.scorer.judging import JudgeRun, JudgingInput, all_redacted
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -104,7 +102,7 @@ class JudgedTurn(NamedTuple):
     """The record of a turn, and how its judging ended."""
 
     record: ScoreRecord
-    ending: JudgingResult
+    result: JudgingResult
 
 
 class ReadyJudge:
@@ -121,13 +119,13 @@ class ReadyJudge:
         interaction = self._redactor.interaction(turn.interaction)
         found = self._policies.policy(interaction)
         policy = replace(found, metrics=None, labels_win=found.labels_win or turn.labels_win)
-        judgeable = Judgeable(interaction)
-        ending = all_redacted(judgeable, policy)
-        if ending is None:
-            ending = await JudgeRun(judgeable, policy, time.time).result()
+        judging_input = JudgingInput(interaction)
+        result = all_redacted(judging_input, policy)
+        if result is None:
+            result = await JudgeRun(judging_input, policy, time.time).result()
         now, segment_by = datetime.now(UTC), policy.segment_by
-        record = score_records.build(interaction, ending, rate=1.0, segment_by=segment_by, now=now)
-        return JudgedTurn(record, ending)
+        record = score_records.build(interaction, result, rate=1.0, segment_by=segment_by, now=now)
+        return JudgedTurn(record, result)
 
 
 class LoopJudges:
@@ -166,7 +164,7 @@ class LoopJudges:
         redactor = build_redactor(choice.settings, _telemetry())
         if choice.own is not None:
             await choice.own.prepare()
-            return ReadyJudge(_own_policies(choice, choice.own), redactor)
+            return ReadyJudge(policies_of_judge(choice.settings, choice.own), redactor)
         configured_judges = await self._configured(choice.settings)
         policies = build_policies(choice.settings, configured_judges)
         return ReadyJudge(policies, redactor, has_price=not unpriced(configured_judges))
@@ -179,13 +177,6 @@ class LoopJudges:
             self._stack.push_async_callback(configured.judge.aclose)
             await configured.judge.prepare()
         return configured_judges
-
-
-def _own_policies(choice: JudgeChoice, judge: Judge) -> Policies:
-    section = choice.settings.judge
-    limits = Limits(section.concurrency, section.deadline_s)
-    labels_win = section.relevance == "labels"
-    return Policies(ScoringPolicy(Sampler(1.0), judge, limits, labels_win=labels_win))
 
 
 _LOCK: Final = threading.Lock()

@@ -18,11 +18,12 @@ from monitor.config.mapping import (
 )
 from monitor.errors import ConfigurationError
 from monitor.ingest.formats import native
-from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.mapped import Mapped, json_object
 from monitor.ingest.formats.mapping import PassagePlaces, Place, RecordMapping
 from monitor.ingest.formats.otlp import has_protobuf
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.ingest.formats.reshaping import Reshaping, Step
 from monitor.ingest.formats.schema_registry import Registered, Schemas
 from monitor.ingest.registry.client import RegistryAccess

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from monitor.app.connections import connection, output_connection
 from monitor.app.formats import topic_formats
 from monitor.app.judge_settings import llm_settings
 from monitor.app.policies import by_application, ingest_filter, segment_attributes
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redactor_of
 from monitor.app.start import oldest_judged
 from monitor.config import JudgeSettings, Settings
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
+from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
+from monitor.kafka.replay import TopicScan
 from monitor.records import Interaction
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
@@ -55,8 +58,7 @@ def input_rules(settings: Settings) -> InputRules:
         ingest_filter(settings),
         oldest_judged(settings),
         segment_attributes(settings),
-        # Its counts are nobody's.
-        Redactor(redaction_rules(settings)),
+        redactor_of(settings),
         topic_formats(settings),
         settings.export.cluster,
     )
@@ -79,6 +81,13 @@ class LookupAccess(NamedTuple):
     output: Connection
     health: Health
     limit_s: float
+
+    def scanning(self, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
+        """A client that reads topics; raises ``DependencyRefused`` when that is not done in time.
+
+        ``cluster`` is ``inputs`` or ``output``.
+        """
+        return one_shot.scanning(cluster, self.health, self.limit_s)
 
 
 def lookup_access(settings: Settings, limit_s: float) -> LookupAccess:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.config import JudgeSettings as JudgeSettings
-from monitor.ingest.redaction.redactor import OFF, RedactionRules
+from monitor.ingest.redaction.redactor import OFF
 from monitor.judge.llm.judge import LlmSettings
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.pipeline.identity import VerifierSettings
@@ -22,10 +22,14 @@ def in_order(preferred: LlmSettings, others: Sequence[str]) -> list[LlmSettings]
     ]
 
 
-def handling(judge: JudgeSettings, rules: RedactionRules | None) -> str:
+def labels_win(judge: JudgeSettings) -> bool:
+    """Whether the log's labels of relevance outdo what follows from the reference."""
+    return judge.relevance == "labels"
+
+
+def handling(judge: JudgeSettings, redaction_tag: str) -> str:
     """What is done with an interaction around its judge, for the version of the judge."""
-    tag = rules.tag if rules else OFF
-    return f"{tag}, labels win" if judge.relevance == "labels" else tag
+    return f"{redaction_tag}, labels win" if labels_win(judge) else redaction_tag
 
 
 def local_judge(judge: JudgeSettings, handled: str = OFF) -> OfflineJudge | VerifierJudge:

@@ -9,7 +9,7 @@ from functools import partial
 
 from monitor.app.caches import Caches
 from monitor.app.judge_settings import handling, in_order, llm_settings, local_judge
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redaction_tag
 from monitor.config import JudgeSettings as JudgeSettings
 from monitor.config import Settings, seconds
 from monitor.errors import ConfigurationError
@@ -76,7 +76,7 @@ def build_judges(
     )
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != configured.section for configured in configured_judges):
-            handled = handling(section, redaction_rules(settings))
+            handled = handling(section, redaction_tag(settings))
             if section.kind == "offline":
                 offline = local_judge(section, handled)
                 limits = Limits(section.concurrency, section.deadline_s)
@@ -212,14 +212,14 @@ def with_dry_run_judges(
     settings: Settings, configured_judges: Sequence[ConfiguredJudge]
 ) -> list[ConfiguredJudge]:
     """The same, with judges that ask no model: they only count what it would cost."""
-    rules = redaction_rules(settings)
+    tag = redaction_tag(settings)
     return [
         configured
         if configured.section.kind == "offline"
         else replace(
             configured,
             judge=DryRunJudge(
-                llm_settings(configured.section, handling(configured.section, rules)),
+                llm_settings(configured.section, handling(configured.section, tag)),
                 configured.provider_gates,
             ),
         )

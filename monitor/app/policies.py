@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from monitor.app.judge_settings import labels_win
 from monitor.app.judges import ConfiguredJudge
 from monitor.app.start import oldest_judged
 from monitor.config import Effective, Settings
 from monitor.judge.limits.budget import Budget
+from monitor.judge.limits.limits import Limits
+from monitor.judge.protocol import Judge
 from monitor.records import Interaction
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import Filter, FirstMatch, RuleCase, compiled
@@ -51,7 +54,7 @@ def build_policies(
             configured.limits,
             whole.segment,
             whole.metrics,
-            labels_win=whole.judge.relevance == "labels",
+            labels_win=labels_win(whole.judge),
             recheck=configured.recheck,
             canaries=configured.canaries,
             # What costs nothing waits for no money.
@@ -60,6 +63,13 @@ def build_policies(
 
     otherwise, cases = by_application(settings, policy)
     return Policies(otherwise, cases, ingest_filter(settings), oldest_judged(settings))
+
+
+def policies_of_judge(settings: Settings, judge: Judge) -> Policies:
+    """A judge that no settings describe judges all there is, within their limits."""
+    section = settings.judge
+    limits = Limits(section.concurrency, section.deadline_s)
+    return Policies(ScoringPolicy(Sampler(1.0), judge, limits, labels_win=labels_win(section)))
 
 
 def by_application(

@@ -84,12 +84,12 @@ def worst(
 
 
 async def _collected(access: LookupAccess, query: WorstQuery) -> WorstAnswers:
-    from monitor.lookup.reading import scanned, scores
+    from monitor.lookup.reading import scores
     from monitor.lookup.worst import WorstAnswers
 
     found, topic = WorstAnswers(query), access.scores
     prefix = None if query.application is None else f"{query.application}/".encode()
-    async with scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         async for each in scores(
             scan,
             topic,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from monitor.cli.baseline_lines import (
     pair_line,
     without_line,
 )
-from monitor.cli.common import AsJson, ConfigFile, Overrides, say, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Overrides, print_json, say, settings_of
 
 if TYPE_CHECKING:
     from monitor.exporter.baselines.commands import BaselineAccess
@@ -54,7 +54,7 @@ def show(
     asyncio.run(commands.read(access, now, scores=True))
     found = commands.rows(access, now)
     if json:
-        _print_json(found)
+        print_json(found)
         return
     for row in found:
         say(pair_line(row))
@@ -189,7 +189,7 @@ def _tell(
             typer.echo(none, err=True)
         raise typer.Exit(1)
     if as_json:
-        _print_json([record.model_dump(mode="json", by_alias=True) for record in records])
+        print_json([record.model_dump(mode="json", by_alias=True) for record in records])
     for record in () if as_json else records:
         say(described(record))
     for record in records:
@@ -239,9 +239,3 @@ def _mean(item: str) -> tuple[str, float]:
     if not 0.0 <= mean <= 1.0:
         raise ConfigurationError(f"{name}: found {text!r}, expected a number from 0 to 1")
     return name, mean
-
-
-def _print_json(value: Any) -> None:
-    from monitor.runtime.visible import json_text
-
-    typer.echo(json_text(value, indent=2))

@@ -6,7 +6,7 @@ import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -73,6 +73,13 @@ def moment_of(since: str, now: float, flag: str = "--since") -> datetime:
             "s, m, h, d or w like 2h"
         )
     return found
+
+
+def print_json(value: Any) -> None:
+    """A value as lines of JSON, which can be printed anywhere."""
+    from monitor.runtime.visible import json_text
+
+    typer.echo(json_text(value, indent=2))
 
 
 def check_out(out: Path) -> None:

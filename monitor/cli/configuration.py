@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of, write_out
+from monitor.cli.common import AsJson, ConfigFile, Overrides, print_json, settings_of, write_out
 
 if TYPE_CHECKING:
     from monitor.config import Application, Effective, Settings
@@ -150,10 +150,9 @@ def _whole(settings: Settings) -> dict[str, Any]:
 
 def _check_redaction(settings: Settings) -> None:
     """Its regions and patterns are read by libraries; wrong ones are said as at a start."""
-    from monitor.app.redaction import redaction_rules
-    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.app.redaction import redactor_of
 
-    Redactor(redaction_rules(settings))
+    redactor_of(settings)
 
 
 def _check_judges(settings: Settings) -> None:
@@ -321,12 +320,9 @@ def _plain(value: Any) -> Any:
 
 
 def _print(value: Any, as_json: bool) -> None:
-
     import yaml
 
-    from monitor.runtime.visible import json_text
-
     if as_json:
-        typer.echo(json_text(value, indent=2))
+        print_json(value)
     else:
         typer.echo(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), nl=False)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, moment_of, settings_of
+from monitor.cli.common import (
+    AsJson,
+    ConfigFile,
+    Connecting,
+    Overrides,
+    moment_of,
+    print_json,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -53,7 +61,7 @@ def list_(
     settings, moment = _prepared(config, set_, since)
     rows, summary = asyncio.run(_listed(dead_letter_access(settings, limit), most, moment, grouped))
     if json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         typer.echo(visible(_group_line(row) if grouped else _dead_letter_line(row)))
@@ -96,7 +104,7 @@ def show(
         typer.echo(visible(f"no dead letter {place} on {topic}: {shown}"), err=True)
         raise typer.Exit(1)
     if json:
-        _print_json(shown)
+        print_json(shown)
         return
     for key, found in shown.items():
         if key == "headers":
@@ -142,7 +150,7 @@ def redrive(
     if json:
         answers = {str(answer): count for answer, count in sorted(counts.items())}
         dead_letters = [_redriven_row(one) for one in redriven]
-        _print_json({"dry_run": dry_run, "answers": answers, "letters": dead_letters})
+        print_json({"dry_run": dry_run, "answers": answers, "letters": dead_letters})
     else:
         for one in redriven:
             typer.echo(visible(_redriven_line(one)))
@@ -251,9 +259,3 @@ def _redriven_line(one: Redriven) -> str:
 def _summary(counts: Counter[RedriveResult], dry_run: bool) -> str:
     summary = ", ".join(f"{count} {answer.value}" for answer, count in sorted(counts.items()))
     return ("dry run, nothing was sent: " if dry_run else "") + (summary or "no dead letters left")
-
-
-def _print_json(value: Any) -> None:
-    from monitor.runtime.visible import json_text
-
-    typer.echo(json_text(value, indent=2))

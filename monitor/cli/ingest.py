@@ -212,9 +212,8 @@ def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -
     from collections import Counter
 
     from monitor.app.inspection import input_rules
-    from monitor.app.redaction import redaction_rules
+    from monitor.app.redaction import redactor_of
     from monitor.ingest.formats.by_topic import TopicFormats
-    from monitor.ingest.redaction.redactor import Redactor
     from monitor.onboarding.trial import TrialRules
 
     rules, counts = input_rules(settings), Counter[str]()
@@ -223,7 +222,7 @@ def _trial_rules(settings: Settings, topic: str, now: float, *, of_file: bool) -
         rules.sampler,
         rules.let_through,
         rules.oldest(now),
-        Redactor(redaction_rules(settings), lambda kind: counts.update([kind])),
+        redactor_of(settings, lambda kind: counts.update([kind])),
         counts,
         of_file,
     )

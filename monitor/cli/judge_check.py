@@ -99,6 +99,7 @@ def judge_check(
     import asyncio
     from random import Random
 
+    from monitor.app.judge_settings import labels_win
     from monitor.judge_check import gates
     from monitor.judge_check.measure import Options
     from monitor.judge_check.report import report
@@ -109,8 +110,8 @@ def judge_check(
     labelled, read = _labelled(files or [], format_, settings)
     if not against_judge and (asked or fit):
         gates.require_labels(labelled, "--fail-if" if asked else "--fit")
-    labels_win = section.relevance == "labels"
-    options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
+    limits = section.concurrency, section.deadline_s
+    options = Options(*limits, permute, extraction, labels_win(section))
     subjects = _subjects(settings, pipeline)
     if fit:
         _require_scores(subjects)
@@ -142,12 +143,11 @@ def _labelled(
     files: Sequence[Path], format_: str | None, settings: Settings
 ) -> tuple[list[Labelled], list[FileRead]]:
     """What the files hold, redacted as live traffic is."""
-    from monitor.app.redaction import redaction_rules
-    from monitor.ingest.redaction.redactor import Redactor
+    from monitor.app.redaction import redactor_of
     from monitor.judge_check.redacted import redacted
 
     labelled, found = _read(files, format_)
-    return redacted(labelled, Redactor(redaction_rules(settings))), found
+    return redacted(labelled, redactor_of(settings)), found
 
 
 def _read(files: Sequence[Path], format_: str | None) -> tuple[list[Labelled], list[FileRead]]:
@@ -180,14 +180,14 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
     from typing import get_args
 
     from monitor.app.judge_settings import handling, llm_settings, local_judge
-    from monitor.app.redaction import redaction_rules
+    from monitor.app.redaction import redaction_tag
     from monitor.config import JudgeSettings
     from monitor.errors import ConfigurationError
     from monitor.judge.pipeline.plans import PipelineName
     from monitor.judge_check.subject import LlmSubject, OfflineSubject
 
     section = settings.judge
-    handled = handling(section, redaction_rules(settings))
+    handled = handling(section, redaction_tag(settings))
     if section.kind == "offline":
         if pipelines is not None:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, settings_of
+from monitor.cli.common import AsJson, ConfigFile, Connecting, Overrides, print_json, settings_of
 
 if TYPE_CHECKING:
     from monitor.app.process import Role
@@ -83,13 +83,12 @@ def _dry_run(
     from monitor.plan.dry_run import dry_run
     from monitor.runtime import logs
     from monitor.runtime.health import Health
-    from monitor.runtime.visible import json_text
 
     settings = settings_of(config, overrides, uses=ROLES["scorer"])
     logs.configure_command(settings.log.format)
     found = asyncio.run(dry_run(settings, time.time(), Health(time.monotonic), limit_s, minutes))
     if as_json:
-        typer.echo(json_text(found, indent=2))
+        print_json(found)
         return
     if not found["consumed"]:
         typer.echo(_nothing(settings.kafka.group_id, minutes))
@@ -240,7 +239,6 @@ def version(json: AsJson = False) -> None:
     from monitor.records.score import SCORE_SCHEMA
     from monitor.report.frame import REPORT_SCHEMA
     from monitor.runtime.installation import commit, extras
-    from monitor.runtime.visible import json_text
 
     schemas = {"score": SCORE_SCHEMA, "alarm": ALARM_SCHEMA, "dead_letter": DEAD_LETTER_SCHEMA}
     found = {
@@ -250,7 +248,7 @@ def version(json: AsJson = False) -> None:
         "schemas": {**schemas, **dict.fromkeys(KINDS, CONTROL_SCHEMA), "report": REPORT_SCHEMA},
         "extras": extras(),
     }
-    typer.echo(json_text(found, indent=2))
+    print_json(found)
 
 
 def _serve(

@@ -15,9 +15,9 @@ from monitor.evaluate.noise import as_one_passage, is_one_passage, with_noise
 from monitor.evaluate.rows import NATIVE_COLUMNS, CsvColumns, InputRow, as_written
 from monitor.ingest.event_time import Replaced
 from monitor.ingest.formats import native
-from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.mapped import Mapped
 from monitor.ingest.formats.mapping import Place
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.record import weight
 from monitor.records import Interaction, Passage, Reason, Source

@@ -24,7 +24,7 @@ from monitor.evaluate.summary import Summary
 from monitor.records import RunMark, ScoreRecord
 from monitor.scorer import score_records
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import Judgeable, JudgeRun, all_redacted
+from monitor.scorer.judging import JudgeRun, JudgingInput, all_redacted
 from monitor.scorer.score_records import JudgingResult
 from monitor.telemetry import ScorerTelemetry
 
@@ -185,14 +185,14 @@ class _BegunRuns:
     """Where a row becomes a record."""
 
     def __init__(self, chosen: Policies, clock: Callable[[], float], summary: Summary) -> None:
-        self._traffic, self._clock, self._summary = chosen, clock, summary
+        self._policies, self._clock, self._summary = chosen, clock, summary
 
     def record(
         self, row: ReadRow, mark: RunMark | None
     ) -> tuple[JudgeRun | None, Coroutine[Any, Any, ScoreRecord]]:
         """The run of its judgement, and its record to be."""
         interaction = row.interaction
-        policy = self._traffic.policy(interaction)
+        policy = self._policies.policy(interaction)
         if row.labels_win:
             policy = replace(policy, labels_win=True)
         elif not policy.labels_win:
@@ -206,21 +206,21 @@ class _BegunRuns:
             metrics=policy.metrics,
         )
 
-        def finished(ending: JudgingResult) -> ScoreRecord:
-            self._summary.ended(ending)
+        def finished(result: JudgingResult) -> ScoreRecord:
+            self._summary.ended(result)
             now = datetime.fromtimestamp(self._clock(), UTC)
-            return made(ending, now=now).model_copy(update={"run": mark})
+            return made(result, now=now).model_copy(update={"run": mark})
 
-        async def without_asking(ending: JudgingResult) -> ScoreRecord:
-            return finished(ending)
+        async def without_asking(result: JudgingResult) -> ScoreRecord:
+            return finished(result)
 
         async def judged(run: JudgeRun) -> ScoreRecord:
             return finished(await run.result())
 
-        judgeable = Judgeable(interaction)
-        if (redacted := all_redacted(judgeable, policy)) is not None:
+        judging_input = JudgingInput(interaction)
+        if (redacted := all_redacted(judging_input, policy)) is not None:
             return None, without_asking(redacted)
-        run = JudgeRun(judgeable, policy, self._clock)
+        run = JudgeRun(judging_input, policy, self._clock)
         return run, judged(run)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redactor_of
 from monitor.config import Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name
@@ -23,7 +23,6 @@ from monitor.evaluate.run import EvaluationJob, evaluate
 from monitor.evaluate.sinks import FileSink, sink
 from monitor.evaluate.summary import Summary
 from monitor.evaluate.voice import Voice, shown
-from monitor.ingest.redaction.redactor import Redactor
 from monitor.runtime.shutdown import ended, stop_on_signals
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -57,7 +56,7 @@ async def evaluate_file(
     out = options.out
     formed = row_format(settings, options.topic)
     decoder = _decoder(settings, STDIN_NAME if str(file) == STDIN else file.name, formed, options)
-    with _named(file, out), opened(file, formed.columns) as rows:
+    with _named(out), opened(file, formed.columns) as rows:
         counted = _counted(file, formed.columns, options)
         with _sink(settings, file, options, summary) as found:
             voice.line(f"judge: {judge_name(settings.judge)}")
@@ -110,7 +109,7 @@ async def judged(settings: Settings, job: EvaluationJob, of: int | None, voice: 
 
 
 def _decoder(settings: Settings, name: str, formed: RowFormat, options: FileOptions) -> RowDecoder:
-    redactor = Redactor(redaction_rules(settings))
+    redactor = redactor_of(settings)
     return RowDecoder(
         name,
         formed.decoder,
@@ -173,7 +172,7 @@ def _shape(settings: Settings) -> str:
 
 
 @contextmanager
-def _named(file: Path, out: Path | None) -> Iterator[None]:
+def _named(out: Path | None) -> Iterator[None]:
     """Raises ``ConfigurationError`` for files that cannot be opened, read or written."""
     try:
         yield

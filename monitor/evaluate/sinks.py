@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redaction_tag
 from monitor.config import Settings
 from monitor.evaluate.checkpoint import checkpoint, judge_mark, resumed
 from monitor.evaluate.run import Resumes
 from monitor.evaluate.summary import Summary
-from monitor.ingest.redaction.redactor import OFF
 
 
 class FileSink(NamedTuple):
@@ -47,8 +46,7 @@ def sink(
         yield FileSink(output, None)
         output.flush()
     else:
-        rules = redaction_rules(settings)
-        mark = judge_mark(settings, rules.tag if rules else OFF, reading)
+        mark = judge_mark(settings, redaction_tag(settings), reading)
         with checkpoint(out, overwrite=overwrite) as found:
             for record in resumed(found, mark):
                 summary.add(record, resumed=True)

@@ -97,11 +97,11 @@ class Summary:
         if self.thresholds is not None:
             self.thresholds.add(record)
 
-    def ended(self, ending: JudgingResult) -> None:
+    def ended(self, result: JudgingResult) -> None:
         """How one ended, before it is a record: that does not hold the cause of a failure."""
-        if ending.outcome is Outcome.JUDGE_FAILED and ending.reason:
-            said = failure_in_words(ending.reason, ending.judge.model, ending.found)
-            self.causes[ending.reason] = said
+        if result.outcome is Outcome.JUDGE_FAILED and result.reason:
+            said = failure_in_words(result.reason, result.judge.model, result.found)
+            self.causes[result.reason] = said
 
     @property
     def usd(self) -> float | None:

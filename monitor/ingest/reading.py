@@ -10,11 +10,10 @@ from typing import NamedTuple
 from monitor.errors import MessageRejected
 from monitor.ingest.dead_letter_headers import OURS, FailureOrigin, history_of
 from monitor.ingest.event_time import NEWEST, Replaced
-from monitor.ingest.formats.by_topic import LogFormat
 from monitor.ingest.formats.gathered import TraceRecord
-from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp import Span
 from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.protocol import Decoded, LogFormat
 from monitor.ingest.formats.rejection import internal_error, not_unpacked
 from monitor.ingest.formats.traces import answers, interaction, links_elsewhere
 from monitor.ingest.offload import LONG

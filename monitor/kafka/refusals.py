@@ -18,30 +18,20 @@ REFUSALS = (
 
 
 def refusal(
-    connection: Connection,
-    error: Exception,
-    topic: str = "",
-    *,
-    operation: str = "Read",
-    group: str = "",
+    connection: Connection, error: Exception, topic: str = "", *, operation: str = "Read"
 ) -> str:
     """The line for ``DependencyRefused``; the problem is said and shown from now on.
 
     ``operation`` is the access list's word for what was tried (``Read``, ``Write``, ``Describe``,
-    ``Create``); ``topic`` and ``group`` are taken where the error itself names none.
+    ``Create``); ``topic`` is taken where the error itself names none.
     """
-    finding = missing_right(connection, error, topic, operation=operation, group=group)
+    finding = missing_right(connection, error, topic, operation=operation)
     connection.problems.meet(connection.name, "rights", finding)
     return refused(connection.name, finding)
 
 
 def missing_right(
-    connection: Connection,
-    error: Exception,
-    topic: str = "",
-    *,
-    operation: str = "Read",
-    group: str = "",
+    connection: Connection, error: Exception, topic: str = "", *, operation: str = "Read"
 ) -> Problem:
     """What is not allowed to whom, and how to allow it."""
     who = principal(connection) or "clients without a login (User:ANONYMOUS)"
@@ -50,7 +40,7 @@ def missing_right(
         found, mend = f"{named} is no name of a topic", "correct it in topics"
         return Problem(ProblemKind.MISSING_TOPIC, found, mend, topic=named)
     if isinstance(error, errors.GroupAuthorizationFailedError):
-        what, topic, operation = f"group {_named(error) or group}", "", "Read"
+        what, topic, operation = f"group {_named(error)}", "", "Read"
     elif isinstance(error, errors.ClusterAuthorizationFailedError):
         what, topic = "the cluster", ""
     else:

@@ -26,7 +26,7 @@ from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
-from monitor.lookup.reading import scanned, scores, spellings
+from monitor.lookup.reading import scores, spellings
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import FORGOTTEN, ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest
@@ -81,7 +81,7 @@ async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTex
     if places.database is not None:
         async with opened(places.database) as database:
             kept = await TextForgetting(database).named_by(request)
-    async with scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         salt = await _salt(scan, access.control)
         on_topic = await _on_topic(scan, access.scores, request)
         alarms = await _alarms(scan, places.alarms, request, {*kept, *on_topic})
@@ -127,7 +127,7 @@ async def _clear_alarms(
     """
     access, cleared = places.access, set[str]()
     for _ in range(_MOST_LOOKS):
-        async with scanned(access, access.output) as scan:
+        async with access.scanning(access.output) as scan:
             alarms = await _alarms(scan, places.alarms, request, named)
         if not alarms:
             return len(cleared)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
 
-from monitor.app.inspection import LookupAccess
 from monitor.errors import RecordSkipped
-from monitor.kafka import one_shot
-from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.findings import PlacedScore
@@ -18,11 +14,6 @@ from monitor.records import ScoreRecord, read_score_record
 
 #: Records are found by the broker's time, and wanted by event time: this much before it.
 SLACK_S = 3600.0
-
-
-def scanned(access: LookupAccess, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
-    """A client that reads topics; raises ``DependencyRefused`` when that is not done in time."""
-    return one_shot.scanning(cluster, access.health, access.limit_s)
 
 
 async def scores(

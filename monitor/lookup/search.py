@@ -12,14 +12,15 @@ from monitor.control.commands import ControlAccess, in_force
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest import dead_letter_headers
 from monitor.ingest.dead_letters.listing import row
-from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.gathered import TraceRecord, gathered
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.ingest.reading import place_of
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
-from monitor.lookup.reading import scanned, scores, spellings
+from monitor.lookup.reading import scores, spellings
 from monitor.records import Interaction, Source
 from monitor.sampling.copies import digest_of
 from monitor.sampling.hashing import unit_hash
@@ -38,7 +39,7 @@ async def scores_of(
     def may_be(record: KafkaRecord) -> bool:
         return record.key is None or record.key.endswith(suffix)
 
-    async with scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         return [
             each
             async for each in scores(scan, topic, may_be, since)
@@ -81,7 +82,7 @@ class _Inputs:
     _copies: dict[tuple[Partition, bytes], int] = field(default_factory=dict)
 
     async def found(self, since: float) -> list[PlacedInput]:
-        async with scanned(self.access, self.access.inputs) as scan:
+        async with self.access.scanning(self.access.inputs) as scan:
             records = await self._records(scan, since)
         committed = await _committed(self.access)
         records.sort(key=lambda record: (record.timestamp, record.offset))
@@ -210,7 +211,7 @@ async def _dead_letters(
     found, place = [], _PLACE.fullmatch(interaction_id)
     if place is not None:
         places.add((place[1], int(place[2]), int(place[3])))
-    async with scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         async for record in scan.records(topic):
             dead_letter = dead_letter_headers.read_dead_letter(record)
             if dead_letter is None:
@@ -235,7 +236,7 @@ async def _slot_of(access: LookupAccess, inputs: Sequence[PlacedInput]) -> Place
     def may_be(record: KafkaRecord) -> bool:
         return record.key is None or record.key.startswith(prefixes)
 
-    async with scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         async for found in scores(scan, topic, may_be, since):
             if any(_is_of_slot(found, each) for each in wanted):
                 return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,8 +12,6 @@ from monitor.app.inspection import LookupAccess
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.ingest.dead_letter_headers import read_dead_letter
-from monitor.kafka import one_shot
-from monitor.kafka.connection import Connection
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
@@ -36,10 +33,6 @@ class ReportPlaces(NamedTuple):
     alarms: str
 
 
-def _scanned(access: LookupAccess, cluster: Connection) -> AbstractAsyncContextManager[TopicScan]:
-    return one_shot.scanning(cluster, access.health, access.limit_s)
-
-
 async def made(
     places: ReportPlaces, since: datetime, until: datetime, now: datetime
 ) -> AuditReport:
@@ -49,18 +42,18 @@ async def made(
     not in time.
     """
     access = places.access
-    async with _scanned(access, access.inputs) as scan:
+    async with access.scanning(access.inputs) as scan:
         bounds = [round(since.timestamp()), round(until.timestamp())]
         logged = [
             LoggedPartition(topic=topic, records=sum(await scan.counts(topic, bounds)))
             for topic in access.interactions
         ]
     counts, until_ms = SpanCounts(), round(until.timestamp() * 1000)
-    async with _scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         seals = await _sealed(
             scan, access.scores, since, lambda record: record.timestamp < until_ms, counts
         )
-        letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
+        dead_letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
         alarms, corrections = LatestAlarms(), dict[str, CorrectionRecord]()
         async for record in scan.records(places.alarms):
             alarms.apply(record.key, record.value)
@@ -78,7 +71,7 @@ async def made(
         outcomes=counts.outcomes(),
         sampling=counts.sampling(),
         judges=counts.judges(),
-        dead_letters=letters,
+        dead_letters=dead_letters,
         alarms=tuple(sorted((one for one in found if one is not None), key=lambda one: one.since)),
         corrections=tuple(corrections.values()),
         seals=seals,
@@ -152,7 +145,7 @@ async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
         return record.timestamp < until_ms or not one.may_lack(record.offset)
 
     counts = SpanCounts()
-    async with _scanned(access, access.output) as scan:
+    async with access.scanning(access.output) as scan:
         now = await _sealed(scan, access.scores, report.since, was_reported, counts)
     by_number = {one.partition: one for one in now}
     lines = []

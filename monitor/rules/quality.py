@@ -96,9 +96,10 @@ def _keys(plan: AlertPlan) -> tuple[str, ...]:
     return (*plan.alerts.by, *_ABOUT)
 
 
-def plain_metric(metric: str = "{{ $labels.metric }}") -> str:
-    """The metric in plain words."""
-    return asked(recorded("rag_metric_info"), ("metric",), "{{ . | label `plain` }}", metric)
+def plain_metric() -> str:
+    """The metric of an alert in plain words; its name where no exporter tells any."""
+    plain, otherwise = "{{ . | label `plain` }}", "{{ $labels.metric }}"
+    return asked(recorded("rag_metric_info"), ("metric",), plain, otherwise)
 
 
 def _series_keys(plan: AlertPlan, keys: tuple[str, ...]) -> tuple[str, ...]:

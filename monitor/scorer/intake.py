@@ -151,7 +151,8 @@ class Intake:
         """Sample and filter; None when the interaction has ended already.
 
         ``arrived`` is what was read of it, None of a tombstone; ``span`` is its block, with the
-        share that is taken of it. It is taken at the rate of its application; rules come last.
+        share that is taken of it. In this order decide: the hash, at the rate of its application;
+        age, rules, pause, block, and whether it is a copy.
         """
         if arrived is None:
             self._ledger.settle(Outcome.UNSCORABLE, Reason.TOMBSTONE)

@@ -60,7 +60,7 @@ class ScoringPolicy:
         return replace(self, sampler=self.sampler.at(share))
 
 
-class Judgeable:
+class JudgingInput:
     """An interaction, with what its log hides worked out once: for judge, record and recheck."""
 
     def __init__(self, interaction: Interaction) -> None:
@@ -69,8 +69,8 @@ class Judgeable:
         self.redacted = redacted_metrics(interaction)
 
     @cached_property
-    def judge_input(self) -> Interaction:
-        """What can be judged of it."""
+    def shown(self) -> Interaction:
+        """What the judge is shown of it."""
         return judge_input(self.interaction)
 
     @cached_property
@@ -80,9 +80,9 @@ class Judgeable:
         return {"retrieved": retrieved, **dict.fromkeys(self.redacted, Unscored.REDACTED)}
 
 
-def all_redacted(judgeable: Judgeable, policy: ScoringPolicy) -> JudgingResult | None:
-    """The ending where the log hides so much that nothing can be judged, so nobody is asked."""
-    if not judgeable.redacted.issuperset(_compared(policy.metrics or CATALOGUE)):
+def all_redacted(judging_input: JudgingInput, policy: ScoringPolicy) -> JudgingResult | None:
+    """What becomes of it where the log hides all that could be judged, so nobody is asked."""
+    if not judging_input.redacted.issuperset(_compared(policy.metrics or CATALOGUE)):
         return None
     scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), policy.metrics)
     reason, judge = _why_unscorable(scores), policy.judge.identity
@@ -116,7 +116,7 @@ async def admitted(policy: ScoringPolicy) -> AsyncIterator[None]:
 
 
 async def paid_for(
-    judgeable: Judgeable,
+    judging_input: JudgingInput,
     policy: ScoringPolicy,
     deadline: Deadline | None = None,
 ) -> JudgingResult:
@@ -124,21 +124,21 @@ async def paid_for(
 
     The caller has been ``admitted``.
     """
-    budget, source = policy.budget, judgeable.interaction.source
+    budget, source = policy.budget, judging_input.interaction.source
     if policy.canaries is not None and policy.canaries.turns_away():
-        turned_away = _failed(judgeable.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
+        turned_away = _failed(judging_input.interaction, policy.judge, Reason.NOT_JUDGING, Usage())
         return turned_away._replace(number=chosen())
     if budget is None:
-        return await judged(judgeable, policy, deadline)
+        return await judged(judging_input, policy, deadline)
     if not budget.admit():
         judge, reason = policy.judge.identity, Reason.USD_PER_DAY.value
         return JudgingResult(Outcome.OVER_BUDGET, reason, judge, Usage(), None, {}, {})
     usd, answered, cost_meter = 0.0, False, CostMeter()
     try:
-        ending = await judged(judgeable, policy, deadline, cost_meter)
-        usd = ending.usage.usd
-        answered = ending.judgement is not None and ending.usage.calls > 0
-        return ending
+        result = await judged(judging_input, policy, deadline, cost_meter)
+        usd = result.usage.usd
+        answered = result.judgement is not None and result.usage.calls > 0
+        return result
     except BaseException:  # handed over half judged: no record will say what that has cost
         budget.spend(cost_meter.usage.usd)
         raise
@@ -162,32 +162,32 @@ class JudgeRun:
     """
 
     def __init__(
-        self, judgeable: Judgeable, policy: ScoringPolicy, clock: Callable[[], float]
+        self, judging_input: JudgingInput, policy: ScoringPolicy, clock: Callable[[], float]
     ) -> None:
-        self._judgeable, self._policy, self._clock = judgeable, policy, clock
+        self._judging_input, self._policy, self._clock = judging_input, policy, clock
         self._deadline: Deadline | None = None
 
     async def result(self, perform: Perform = _plainly) -> JudgingResult:
-        """Its ending, with how long it waited and was judged."""
+        """What becomes of it, with how long it waited and was judged."""
         waiting_since, canaries = self._clock(), self._policy.canaries
         while True:
-            ending = await self._at_its_turn(perform, waiting_since)
-            turned_away = ending.reason == Reason.NOT_JUDGING
+            result = await self._at_its_turn(perform, waiting_since)
+            turned_away = result.reason == Reason.NOT_JUDGING
             # Its model was found out between its turn and its first call: another one judges.
             if not (turned_away and canaries is not None and canaries.has_a_judge()):
-                return ending
+                return result
 
     async def _at_its_turn(self, perform: Perform, waiting_since: float) -> JudgingResult:
         async with admitted(self._policy):
             began, deadline = self._clock(), self._policy.limits.deadline()
             self._deadline = deadline
             try:
-                judging = paid_for(self._judgeable, self._policy, deadline)
-                ending = await perform(judging, deadline)
+                judging = paid_for(self._judging_input, self._policy, deadline)
+                result = await perform(judging, deadline)
             finally:
                 self._deadline = None
         timings = {"wait_s": began - waiting_since, "judge_s": self._clock() - began}
-        return ending._replace(timings=timings)
+        return result._replace(timings=timings)
 
     def may_be_left(self, within_s: float) -> bool:
         """Whether it waits for a place; or for limits, as ``Deadline`` says."""
@@ -195,16 +195,16 @@ class JudgeRun:
 
 
 async def judged(
-    judgeable: Judgeable,
+    judging_input: JudgingInput,
     policy: ScoringPolicy,
     deadline: Deadline | None = None,
     cost_meter: CostMeter | None = None,
 ) -> JudgingResult:
-    """The judgement within the deadline, as an ending; metrics of what is hidden have no value.
+    """The judgement within the deadline, as a result; metrics of what is hidden have no value.
 
     The caller has been admitted. What it costs is on the ``cost_meter`` at any moment.
     """
-    interaction = judgeable.judge_input
+    interaction = judging_input.shown
     cost_meter, judge = cost_meter or CostMeter(), policy.judge
     try:
         async with deadline or policy.limits.deadline():
@@ -214,14 +214,14 @@ async def judged(
             return _failed(interaction, judge, Reason.DEADLINE, cost_meter.usage)
         judgement = cost_meter.judgement.model_copy(update={"usage": cost_meter.usage})
     except TooLarge as error:
-        return _too_large(interaction, policy, judgeable.known, cost_meter, str(error))
+        return _too_large(interaction, policy, judging_input.known, cost_meter, str(error))
     except JudgeFailed as error:
         failed = _failed(
             interaction, judge, error.reason, cost_meter.usage, commonest(cost_meter.refused)
         )
         return failed._replace(found=str(error), number=cost_meter.number)
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
-    scores = _chosen({**score_all(judgement), **judgeable.known}, policy.metrics)
+    scores = _chosen({**score_all(judgement), **judging_input.known}, policy.metrics)
     is_scored = any(isinstance(scores[name], float) for name in _compared(scores))
     return JudgingResult(
         Outcome.SCORED if is_scored else Outcome.UNSCORABLE,

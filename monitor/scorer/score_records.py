@@ -55,7 +55,7 @@ class JudgingResult(NamedTuple):
 
 def build(
     interaction: Interaction,
-    ending: JudgingResult,
+    result: JudgingResult,
     *,
     rate: float,
     segment_by: Sequence[str],
@@ -72,14 +72,14 @@ def build(
     every metric, so where only some are chosen it names them.
     """
     segment = segment_of(interaction, segment_by)
-    judgement = ending.judgement
+    judgement = result.judgement
     return ScoreRecord(
         application=interaction.application,
         interaction_id=interaction.interaction_id,
         event_time=interaction.event_time,
         judged_at=now,
         source=interaction.source,
-        judge=ending.judge,
+        judge=result.judge,
         sampling=sampling
         or SamplingRecord(
             first_offset=interaction.source.offset,
@@ -95,23 +95,23 @@ def build(
         verdicts=judgement.verdicts if judgement else Verdicts(),
         evidence=judgement.evidence if judgement else {},
         probabilities=judgement.probabilities if judgement else {},
-        scores=_scores(ending, metrics),
-        outcome=ending.outcome,
-        reason=ending.reason,
-        usage=ending.usage,
+        scores=_scores(result, metrics),
+        outcome=result.outcome,
+        reason=result.reason,
+        usage=result.usage,
         rechecks_usd=rechecks_usd,
-        timings=ending.timings,
+        timings=result.timings,
     )
 
 
 def _scores(
-    ending: JudgingResult, metrics: tuple[str, ...] | None
+    result: JudgingResult, metrics: tuple[str, ...] | None
 ) -> dict[str, float | UnscoredMark]:
-    if ending.outcome is Outcome.JUDGE_FAILED and metrics is not None:
+    if result.outcome is Outcome.JUDGE_FAILED and metrics is not None:
         return dict.fromkeys(metrics, UnscoredMark(unscored=JUDGE_FAILED))
     return {
         name: UnscoredMark(unscored=score.value) if isinstance(score, Unscored) else score
-        for name, score in ending.scores.items()
+        for name, score in result.scores.items()
     }
 
 

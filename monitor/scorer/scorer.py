@@ -37,7 +37,7 @@ from monitor.runtime.threads import Threads
 from monitor.sampling.blocks import BlockSpan
 from monitor.scorer import score_records
 from monitor.scorer.intake import ALONE, Admitted, Intake, Policies
-from monitor.scorer.judging import Judgeable, JudgeRun, ScoringPolicy, all_redacted
+from monitor.scorer.judging import JudgeRun, JudgingInput, ScoringPolicy, all_redacted
 from monitor.scorer.ledger import Ledger
 from monitor.scorer.picking import Member
 from monitor.scorer.score_records import JudgingResult
@@ -231,7 +231,7 @@ class Scorer:
 
     def _join(self, slots: SlotWorker, record: KafkaRecord, admitted: Admitted) -> Work | None:
         interaction, policy = admitted.interaction, admitted.policy
-        if (redacted := all_redacted(Judgeable(interaction), policy)) is not None:
+        if (redacted := all_redacted(JudgingInput(interaction), policy)) is not None:
             self.ledger.settle(redacted.outcome, redacted.reason)
             self._count_pick(interaction, redacted)
             return None
@@ -317,21 +317,21 @@ class Scorer:
         try:
             with work.at(WorkState.REDACTING):
                 interaction = await self._redacted(record, interaction)
-            judgeable = Judgeable(interaction)
-            ending = await self._ending(work, judgeable, policy)
-            await self._publish(interaction, ending, policy, sampling)
+            judging_input = JudgingInput(interaction)
+            result = await self._result(work, judging_input, policy)
+            await self._publish(interaction, result, policy, sampling)
         except MessageRejected as error:
             self._dead_letters.gate.failed(error.cause, was_fine=True)
             return await self._bury(work, record, error)
         work.has_written = True
-        self._count(interaction, ending)
+        self._count(interaction, result)
         if policy.canaries is not None:
-            policy.canaries.judged(ending)
+            policy.canaries.judged(result)
         # Of the preferred model: against another one, a recheck says nothing of batching.
-        preferred = ending.judge == policy.judge.identity
-        if policy.recheck and ending.judgement and preferred:
-            policy.recheck.offer(judgeable.judge_input, ending.judgement, ending.asked)
-        return ending.outcome, ending.reason
+        preferred = result.judge == policy.judge.identity
+        if policy.recheck and result.judgement and preferred:
+            policy.recheck.offer(judging_input.shown, result.judgement, result.asked)
+        return result.outcome, result.reason
 
     async def _redacted(self, record: KafkaRecord, interaction: Interaction) -> Interaction:
         redact, own = self._redactor.interaction, self._redactor.has_own
@@ -340,20 +340,20 @@ class Scorer:
         logged = interaction.model_dump_json().encode() if is_trace else record.value
         return await offloaded(self._threads, (logged,), redact, interaction, may_be_slow=own)
 
-    async def _ending(
-        self, work: Work, judgeable: Judgeable, policy: ScoringPolicy
+    async def _result(
+        self, work: Work, judging_input: JudgingInput, policy: ScoringPolicy
     ) -> JudgingResult:
-        if (redacted := all_redacted(judgeable, policy)) is not None:
+        if (redacted := all_redacted(judging_input, policy)) is not None:
             return redacted
-        ending = await self._admitted(work, judgeable, policy)
-        while ending.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_budget:
+        result = await self._admitted(work, judging_input, policy)
+        while result.outcome is Outcome.OVER_BUDGET and self._settings.waits_for_budget:
             with work.at(WorkState.WAITING_FOR_BUDGET):
                 await asyncio.sleep(ASK_AGAIN_S)
-            ending = await self._admitted(work, judgeable, policy)
-        return ending
+            result = await self._admitted(work, judging_input, policy)
+        return result
 
     async def _admitted(
-        self, work: Work, judgeable: Judgeable, policy: ScoringPolicy
+        self, work: Work, judging_input: JudgingInput, policy: ScoringPolicy
     ) -> JudgingResult:
         async def perform(
             judging: Coroutine[Any, Any, JudgingResult], deadline: Deadline
@@ -364,24 +364,24 @@ class Scorer:
                 return await _unless_stuck(work, judging)
 
         with work.at(WorkState.WAITING):
-            ending = await JudgeRun(judgeable, policy, self._clock).result(perform)
-        timings = ending.timings
+            result = await JudgeRun(judging_input, policy, self._clock).result(perform)
+        timings = result.timings
         self._telemetry.judgement_seconds.observe(timings["judge_s"])
         policy.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
-            self._slots.pace_controller.judged(ending, timings["judge_s"])
-        return ending
+            self._slots.pace_controller.judged(result, timings["judge_s"])
+        return result
 
     async def _publish(
         self,
         interaction: Interaction,
-        ending: JudgingResult,
+        result: JudgingResult,
         policy: ScoringPolicy,
         sampling: SamplingRecord | None,
     ) -> None:
         record = score_records.build(
             interaction,
-            ending,
+            result,
             rate=policy.sampler.rate,
             segment_by=policy.segment_by,
             metrics=policy.metrics,
@@ -416,16 +416,16 @@ class Scorer:
         place = (source.topic, source.partition, source.offset)
         return policy.budget.put_on_record(place)
 
-    def _count_pick(self, interaction: Interaction, ending: JudgingResult) -> None:
-        if ending.outcome is not Outcome.OVER_BUDGET:
-            reason = ending.reason if ending.outcome is Outcome.UNSCORABLE else None
-            self._telemetry.count_pick(interaction.application, ending.outcome, reason or "")
+    def _count_pick(self, interaction: Interaction, result: JudgingResult) -> None:
+        if result.outcome is not Outcome.OVER_BUDGET:
+            reason = result.reason if result.outcome is Outcome.UNSCORABLE else None
+            self._telemetry.count_pick(interaction.application, result.outcome, reason or "")
 
-    def _count(self, interaction: Interaction, ending: JudgingResult) -> None:
-        self._count_pick(interaction, ending)
-        if ending.judgement is not None:
-            self._telemetry.count_evidence(ending.judgement.evidence)
-        for metric, score in ending.scores.items():
+    def _count(self, interaction: Interaction, result: JudgingResult) -> None:
+        self._count_pick(interaction, result)
+        if result.judgement is not None:
+            self._telemetry.count_evidence(result.judgement.evidence)
+        for metric, score in result.scores.items():
             if isinstance(score, Unscored):
                 self._telemetry.unscored.labels(metric, score.value).inc()
             else:
@@ -438,7 +438,7 @@ class Scorer:
 
 
 async def _unless_stuck(work: Work, judging: Coroutine[Any, Any, JudgingResult]) -> JudgingResult:
-    """The ending; raises ``MessageRejected`` when the consuming loop finds it stuck."""
+    """The result; raises ``MessageRejected`` when the consuming loop finds it stuck."""
     try:
         return await isolated(judging)
     except asyncio.CancelledError:

@@ -66,11 +66,11 @@ class PaceController:
         #: Interactions that are to be judged, and wait for a place.
         self.waiting = 0
 
-    def judged(self, ending: JudgingResult, seconds: float) -> None:
+    def judged(self, result: JudgingResult, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
-        if ending.outcome is Outcome.OVER_BUDGET or ending.reason == Reason.NOT_JUDGING:
+        if result.outcome is Outcome.OVER_BUDGET or result.reason == Reason.NOT_JUDGING:
             return
-        usage = ending.usage
+        usage = result.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens
         self._costs.judged(JudgementCost(usage.calls, tokens, usage.usd, seconds))
         self._slots.meters.judged()

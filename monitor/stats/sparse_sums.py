@@ -71,11 +71,6 @@ class SparseRollingSums(Generic[SlotT]):
     def __len__(self) -> int:
         return len(self._slots)
 
-    @property
-    def is_awake(self) -> bool:
-        """Whether totals are kept."""
-        return self._totals is not None
-
     def wake(self) -> None:
         """Keep totals from now on."""
         if self._totals is None:

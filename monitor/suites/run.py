@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from monitor.app.redaction import redaction_rules
+from monitor.app.redaction import redactor_of
 from monitor.config import JudgeSettings, Settings
 from monitor.errors import ConfigurationError
 from monitor.evaluate.checkpoint import judge_name
@@ -24,7 +24,6 @@ from monitor.evaluate.sinks import sink
 from monitor.evaluate.summary import Summary
 from monitor.evaluate.voice import Voice
 from monitor.ingest.formats import native
-from monitor.ingest.redaction.redactor import Redactor
 from monitor.records import ScoreRecord
 from monitor.suites.model import AskedAnswer, Suite
 from monitor.suites.parsing import suite
@@ -98,7 +97,7 @@ async def judge_answers(
     answers = list(dict.fromkeys(answer for each in suites for answer in each.answers()))
     rows = [_row(number, answer) for number, answer in enumerate(answers, 1)]
     decoder = RowDecoder(
-        *(_TOPIC, native, Redactor(redaction_rules(settings)), int(time.time() * 1000)),
+        *(_TOPIC, native, redactor_of(settings), int(time.time() * 1000)),
         settings.ingest.max_record_bytes,
         labels_win=True,
     )

@@ -26,8 +26,9 @@ from monitor.config.mapping import LogMapping
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
-from monitor.ingest.formats.by_topic import LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.judge.limits.limits import Limits
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler

@@ -33,7 +33,7 @@ from monitor.records import ScoreRecord, Source
 from monitor.records.alarm import AlarmRecord
 from monitor.sampling.hashing import Sampler
 from monitor.scorer import score_records
-from monitor.scorer.judging import Judgeable, ScoringPolicy, judged
+from monitor.scorer.judging import JudgingInput, ScoringPolicy, judged
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.promising.installation import Exporter
 
@@ -92,9 +92,9 @@ class Watched:
         logged = altered(logged, Random(f"altered/{self._seed}/{self.judged}").random())
         source = Source(topic="t", partition=0, offset=self.judged)
         decoded = native.decode(json.dumps(logged).encode(), source, int(at.timestamp() * 1000))
-        ending = await judged(Judgeable(decoded.interaction), self._policy)
+        result = await judged(JudgingInput(decoded.interaction), self._policy)
         record = score_records.build(
-            decoded.interaction, ending, rate=1.0, segment_by=SEGMENT, now=at
+            decoded.interaction, result, rate=1.0, segment_by=SEGMENT, now=at
         )
         self.judged, self.now = self.judged + 1, at.timestamp() + 1.0
         self.found.scores.add(record, record.to_json())

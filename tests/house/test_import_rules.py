@@ -44,6 +44,8 @@ BREACHES = [
     ("stats/sums.py", "monitor.records.score", "Statistics know"),
     ("config/base.py", "monitor.telemetry", "Settings know"),
     ("scorer/judging.py", "monitor.config.sections", "Settings become objects"),
+    ("audit/weekly.py", "monitor.config", "Settings become objects"),
+    ("judge_check/measure.py", "monitor.config", "Settings become objects"),
     ("lookup/reading.py", "monitor.config.sections", "Lookups, the topic's traffic"),
     ("rules/model.py", "monitor.telemetry", "Rules know"),
     ("stats/horizon.py", "time", "Pure rooms"),
@@ -71,6 +73,7 @@ UNPLACED = [
     "",
     "app",
     "audit",
+    "audit/store",
     "control",
     "exporter",
     "ingest",
@@ -80,6 +83,9 @@ UNPLACED = [
     "scorer",
 ]
 PURE = re.compile(r"\b[Pp]ure\b")
+#: What reads a clock, draws at random or imports, and is no import that a contract could see.
+IMPURE_NAMES = {"urandom", "getrandom", "import_module", "__import__"}
+IMPURE_METHODS = {"now", "today", "utcnow", *IMPURE_NAMES}
 
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
@@ -131,16 +137,88 @@ def test_module_must_be_placed(reports: dict[str, str], room: str) -> None:
     assert any(re.search(rf"\b{re.escape(name)}\b", said) for said in reports.values())
 
 
+def test_every_room_that_must_be_complete_gets_such_a_module() -> None:
+    """No contract names all modules of a room that is not tried above."""
+    containers = [
+        name
+        for contract in RULES["contracts"]
+        if contract.get("exhaustive")
+        for name in contract["containers"]
+    ]
+    tried = [".".join(["monitor", *filter(None, room.split("/"))]) for room in UNPLACED]
+    assert sorted(containers) == sorted(tried)
+
+
 def test_every_rule_is_broken_once() -> None:
     """No rule is there that no breach above is about."""
     assert [name for name in NAMES if not any(name.startswith(rule) for *_, rule in BREACHES)] == []
 
 
+def pure_modules() -> tuple[str, ...]:
+    """The modules and rooms under the rule of purity."""
+    (rule,) = [each for each in RULES["contracts"] if each["name"].startswith("Pure rooms")]
+    return tuple(rule["source_modules"])
+
+
+def impurities(source: str) -> list[str]:
+    """What a module takes from a clock, from chance or from imports at run time, and where.
+
+    Also where it only hands such a function on: ``clock=datetime.now``.
+    """
+    tree = ast.parse(source)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in IMPURE_METHODS:
+            of = node.value.attr if isinstance(node.value, ast.Attribute) else node.value
+            name = of.id if isinstance(of, ast.Name) else of
+            if id(node) in called or name in ("datetime", "date"):
+                found.append(f"{node.lineno}: {node.attr}")
+        elif isinstance(node, ast.Name) and node.id in IMPURE_NAMES and id(node) in called:
+            found.append(f"{node.lineno}: {node.id}")
+    return found
+
+
+def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
+    """A class that is imported for its values may read a clock, which no import rule sees."""
+    found = {}
+    for name in pure_modules():
+        path = ROOT.joinpath(*name.split("."))
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+        for file in files:
+            if impure := impurities(file.read_text(encoding="utf-8")):
+                found[str(file.relative_to(ROOT))] = impure
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "at = datetime.now(UTC)",
+        "at = datetime.datetime.utcnow()",
+        "day = date.today()",
+        "def made(clock=datetime.now): ...",
+        "made(clock=dt.datetime.now)",
+        "time = import_module('time')",
+        "time = importlib.import_module('time')",
+        "time = __import__('time')",
+        "salt = os.urandom(8)",
+    ],
+)
+def test_each_impurity_is_found(source: str) -> None:
+    """Called or handed on, by its own name or by that of its module."""
+    assert len(impurities(source)) == 1
+
+
+def test_a_time_that_is_given_is_pure() -> None:
+    """A parameter or field may have the name of a clock's method, and may be a clock."""
+    source = "def at(now): return now(), self.now, datetime.fromtimestamp(state.now, UTC)"
+    assert impurities(source) == []
+
+
 def test_what_calls_itself_pure_is_held_to_it() -> None:
     """A module whose docstring says that it is pure stands under the rule of purity."""
-    (rule,) = [each for each in RULES["contracts"] if each["name"].startswith("Pure rooms")]
-    held = tuple(rule["source_modules"])
-    free = []
+    held, free = pure_modules(), []
     for path in sorted((ROOT / "monitor").rglob("*.py")):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         parts = path.relative_to(ROOT).with_suffix("").parts

@@ -6,30 +6,65 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 #: Folders of unit tests that are about something beside the package.
 BESIDE = {"deploy", "docs", "grafana"}
 
 
+def imported(importer: str, source: str) -> Iterator[str]:
+    """The names below ``tests`` that a module imports: modules, or what it takes from them."""
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = importer.split(".")[: -node.level] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        yield from (name for name in names if name.split(".")[0] == "tests")
+
+
+def is_of_a_test(name: str) -> bool:
+    """Whether an imported name is a module of tests, or stands in one."""
+    return any(part.startswith("test_") for part in name.split("."))
+
+
 def imports() -> Iterator[tuple[str, str]]:
     """Every import of a module of tests: who imports it, and its name."""
     for path in sorted(TESTS.rglob("*.py")):
         importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
-                for alias in node.names:
-                    yield importer, f"{node.module}.{alias.name}"
+        for name in imported(importer, path.read_text(encoding="utf-8")):
+            yield importer, name
 
 
 def test_no_test_is_imported() -> None:
     """What several tests need stands in a module that is no test."""
-    found = [
-        (importer, name)
-        for importer, name in imports()
-        if any(part.startswith("test_") for part in name.split(".")[:-1])
-    ]
-    assert found == []
+    assert [(importer, name) for importer, name in imports() if is_of_a_test(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ("from tests.unit.scorer.test_walk import walked", True),
+        ("from tests.unit.scorer import test_walk", True),
+        ("from tests.unit.scorer import test_walk as walk", True),
+        ("import tests.unit.scorer.test_walk", True),
+        ("import json, tests.unit.scorer.test_walk as walk", True),
+        ("def late():\n    from . import test_walk", True),
+        ("from .test_walk import walked", True),
+        ("from ..judge.test_contract import judged", True),
+        ("from tests.stages.records import attributed", False),
+        ("from .. import conftest", False),
+        ("import unittest.test_case", False),
+    ],
+)
+def test_each_way_to_import_a_test_is_found(source: str, is_found: bool) -> None:
+    """As a module or a part of one, by its whole name or from beside it."""
+    found = imported("tests.unit.scorer.test_slots", source)
+    assert any(map(is_of_a_test, found)) is is_found
 
 
 def test_kinds_of_tests_share_stages_only() -> None:

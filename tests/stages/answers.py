@@ -10,7 +10,7 @@ from monitor.judge.limits.limits import Limits
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.records import Interaction, ScoreRecord, Source
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import Judgeable, ScoringPolicy, judged
+from monitor.scorer.judging import JudgingInput, ScoringPolicy, judged
 from monitor.scorer.score_records import build
 from tests.stages.plain import encoded
 from tests.stages.records import NOON
@@ -40,5 +40,5 @@ async def scored(
 ) -> ScoreRecord:
     """Its record, alone in its slot; the segment is the tenant."""
     policy = ScoringPolicy(Sampler(rate), OfflineJudge(), Limits(1, 60.0), ("tenant",))
-    ending = await judged(Judgeable(interaction), policy)
-    return build(interaction, ending, rate=rate, segment_by=("tenant",), now=judged_at)
+    result = await judged(JudgingInput(interaction), policy)
+    return build(interaction, result, rate=rate, segment_by=("tenant",), now=judged_at)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import Observation
 from monitor.kafka.connection import Connection
 from monitor.records import ScoreRecord
 from monitor.stats.baseline import NOTHING, Baseline
+from tests.stages.candidates import candidate_of
 from tests.stages.score_records import FIRST, SECOND, record
 
 PERIOD = 3_600

@@ -23,8 +23,8 @@ def as_record(judgement: Judgement) -> ScoreRecord:
         source=Source(topic="t", partition=0, offset=0),
     )
     scores = score_all(judgement)
-    ending = JudgingResult(
+    result = JudgingResult(
         Outcome.SCORED, None, judgement.judge, judgement.usage, judgement, scores, {}
     )
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    return build(interaction, ending, rate=1.0, segment_by=(), now=now)
+    return build(interaction, result, rate=1.0, segment_by=(), now=now)

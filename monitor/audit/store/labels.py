@@ -122,11 +122,6 @@ class LabelStore:
             )
             return [(row.application, row.judge) for row in rows]
 
-    async def count(self) -> int:
-        """How many there are."""
-        async with self._database.reading() as connection:
-            return (await connection.execute(select(func.count()).select_from(label))).scalar_one()
-
 
 async def _added(connection: AsyncConnection, evidence_id: int, given: HumanLabel) -> bool:
     await connection.execute(  # who reads it as the second need not wait

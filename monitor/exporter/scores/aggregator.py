@@ -128,7 +128,7 @@ class ScoreAggregator:
         self._selection = Selection()
         self._series: dict[JudgedApplication, PairSums] = {}
         self._clusters: dict[JudgedApplication, ClusterSums] = {}
-        self._census = LabelCounts(self.period_s)
+        self._label_counts = LabelCounts(self.period_s)
         self._folding = Folding(self.period_s, *self._named)
         self._repeats = Repeats()
         self._releases = Releases()
@@ -202,9 +202,9 @@ class ScoreAggregator:
         self.training_slots.drop_before(start)
         self._watch(self._repeats.drop_before(start))
         # Whole periods go at once; what is left of the records then goes without a trace.
-        self._census.drop_before(start)
+        self._label_counts.drop_before(start)
         self._folding.drop_before(start)
-        self._releases.drop_before(self._census.floor)
+        self._releases.drop_before(self._label_counts.floor)
         for pair in [p for p, sums in self._series.items() if not sums.advance(now, start)]:
             del self._series[pair]
             self._clusters.pop(pair, None)
@@ -224,11 +224,6 @@ class ScoreAggregator:
     def estimates(self) -> Iterator[SeriesEstimate]:
         """Every window of every series seen within the horizon, in the order of their labels."""
         for block in self.blocks():
-            yield from block
-
-    def segment_estimates(self) -> Iterator[SeriesEstimate]:
-        """The same for every segment of every series; none without segments."""
-        for block in self.segment_blocks():
             yield from block
 
     def blocks(self) -> Iterator[SeriesEstimates]:
@@ -276,7 +271,10 @@ class ScoreAggregator:
 
     @property
     def state_objects(self) -> int:
-        """How many series, segments of them and detectors are kept up to date."""
+        """How many series, segments of them and detectors are kept up to date.
+
+        No page shows it: tests hold by it that names of traffic take no memory of their own.
+        """
         series = sum(len(sums.series()) for sums in self._series.values())
         segments = 0 if self._segments is None else len(self._segments)
         detectors = 0 if self.drift is None else self.drift.held
@@ -364,10 +362,10 @@ class ScoreAggregator:
 
     def judges(self) -> list[JudgeIdentity]:
         """The judges that keep their names, in the order of their labels."""
-        return self._census.judges(self._folding.judges)
+        return self._label_counts.judges(self._folding.judges)
 
     def _apply(self, changes: list[SlotChange]) -> None:
-        drift, forgotten = self.drift, self._census.floor
+        drift, forgotten = self.drift, self._label_counts.floor
         dropped = forgotten if drift is None else min(forgotten, drift.floor)
         for candidate, sign in changes:
             slot, event_time = candidate.payload, candidate.event_time
@@ -376,7 +374,7 @@ class ScoreAggregator:
             if drift is not None:
                 drift.pace(event_time, slot, sign)
             if event_time >= forgotten:
-                self._census.count(event_time, slot, sign)
+                self._label_counts.count(event_time, slot, sign)
                 self._folding.count(event_time, candidate.application, slot.judge_label, sign)
                 self._releases.count(event_time, candidate.application, slot.versions, sign)
             self._put(candidate, slot, sign)
@@ -481,7 +479,7 @@ class ScoreAggregator:
     def _segment_aggregator(self, labels: SegmentLabels) -> SegmentAggregator:
         is_kept = self._metrics.__contains__
         return SegmentAggregator(
-            labels, self._census, self.windows, self._bucket_s, self.period_s, is_kept
+            labels, self._label_counts, self.windows, self._bucket_s, self.period_s, is_kept
         )
 
 

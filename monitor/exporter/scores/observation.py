@@ -320,11 +320,3 @@ class _Shape:
                 for score, worse in zip(scores, self._worse, strict=True)
             ]
         )
-
-
-def candidate_of(record: ScoreRecord, line: bytes) -> Candidate:
-    """A record for the selection, with the metrics of the catalogue."""
-    return _READER.candidate(record, line)
-
-
-_READER: Final = Reader()

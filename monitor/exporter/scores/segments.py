@@ -51,13 +51,13 @@ class SegmentAggregator:
     def __init__(
         self,
         labels: SegmentLabels,
-        census: LabelCounts,
+        label_counts: LabelCounts,
         windows: Mapping[str, int],
         bucket_s: int,
         period_s: int,
         is_kept: Callable[[str], bool],
     ) -> None:
-        self._labels, self._census = labels, census
+        self._labels, self._label_counts = labels, label_counts
         self._windows, self._bucket_s, self._period_s = dict(windows), bucket_s, period_s
         self._is_kept = is_kept
         self._sparse: dict[JudgedApplication, dict[str, SparseRollingSums[Observation]]] = {}
@@ -127,8 +127,8 @@ class SegmentAggregator:
             self._wake(names)
         else:
             most = self._labels.most
-            names = frozenset(self._census.segments(self._now, most))
-            self._wake(names.union(self._census.next_segments(self._now, most)))
+            names = frozenset(self._label_counts.segments(self._now, most))
+            self._wake(names.union(self._label_counts.next_segments(self._now, most)))
         return set(names)
 
     def parts(

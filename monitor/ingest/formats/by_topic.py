@@ -4,35 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Protocol
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
-from monitor.ingest.formats.logged import Decoded
 from monitor.ingest.formats.otlp_format import SpanFormat
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.ingest.formats.schema_registry import Registered
 from monitor.kafka.record import KafkaRecord
 from monitor.records import Interaction, Source
-
-
-class LogFormat(Protocol):
-    """What turns the bytes of a record into an interaction."""
-
-    def decode(
-        self, value: bytes, source: Source, broker_ms: int, *, of_file: bool = False
-    ) -> Decoded:
-        """The interaction; ``broker_ms`` is the record's time in epoch milliseconds.
-
-        In a file (``of_file``), which has no broker, any valid time is kept. Raises
-        ``MessageRejected``.
-        """
-
-    def logged_id(self, value: bytes) -> str | None:
-        """The id, with as little work as possible; None: it has none.
-
-        Raises ``ValueError`` where it cannot be read.
-        """
-
 
 NO_TOPICS: Mapping[str, LogFormat] = MappingProxyType({})
 

@@ -14,9 +14,10 @@ from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK
-from monitor.ingest.formats.logged import Decoded, LoggedId, LoggedInteraction, decoded
+from monitor.ingest.formats.logged_interaction import LoggedId, LoggedInteraction, decoded
 from monitor.ingest.formats.mapping import Place, RecordMapping
 from monitor.ingest.formats.passages import FIELD, passages
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.formats.rejection import (
     not_an_object,
     not_json,

@@ -7,7 +7,8 @@ from pydantic_core import SchemaValidator, core_schema
 
 from monitor.ingest.event_time import parse_any_unit, parse_timestamp
 from monitor.ingest.formats.first_bytes import BYTE_ORDER_MARK
-from monitor.ingest.formats.logged import INTERACTION_ID, Decoded, LoggedInteraction, decoded
+from monitor.ingest.formats.logged_interaction import INTERACTION_ID, LoggedInteraction, decoded
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.formats.rejection import rejected
 from monitor.records import Source
 

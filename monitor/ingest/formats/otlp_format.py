@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import otlp
-from monitor.ingest.formats.logged import Decoded
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.formats.traces import answers, by_trace, interaction, root_of
 from monitor.records import Source
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats.chat import plain_text
-from monitor.ingest.formats.logged import MOST_PASSAGES
+from monitor.ingest.formats.logged_interaction import MOST_PASSAGES
 from monitor.ingest.formats.mapping import PassagePlaces, Place
 from monitor.ingest.formats.rejection import wrong_value
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.logged import MOST_PASSAGES
+from monitor.ingest.formats.logged_interaction import MOST_PASSAGES
 from monitor.ingest.formats.otlp import Span, SpanAttributes
 from monitor.ingest.formats.rejection import wrong_value
 from monitor.ingest.formats.reshaping import unflattened

@@ -17,8 +17,9 @@ from pydantic import ValidationError
 from monitor.errors import MessageRejected
 from monitor.ingest.event_time import parse_any_unit
 from monitor.ingest.formats import chat
-from monitor.ingest.formats.logged import Decoded, LoggedInteraction, decoded
+from monitor.ingest.formats.logged_interaction import LoggedInteraction, decoded
 from monitor.ingest.formats.otlp import Span, SpanAttributes
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.formats.rejection import UNKNOWN, missing_field, named, refuse_packed, rejected
 from monitor.ingest.formats.reshaping import unflattened
 from monitor.ingest.formats.span_documents import (

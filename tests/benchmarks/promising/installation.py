@@ -23,7 +23,7 @@ from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
 from monitor.exporter.baselines.bad_times import alarm_spans
 from monitor.exporter.baselines.baselines import control_state
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.metrics.catalogue import CATALOGUE
@@ -35,6 +35,7 @@ from monitor.stats.candidates import Candidate, SlotChange
 from monitor.stats.period import HorizonSpan, day_bounds, horizon_span, pace
 from monitor.stats.sums import as_worse
 from tests.benchmarks.promising.worlds import DAY, METRICS, Picks
+from tests.stages.candidates import candidate_of
 
 APPLICATION: Final = "support"
 JUDGE: Final = JudgeIdentity(name="offline", version="1", model="", prompts="p", pipeline="p")

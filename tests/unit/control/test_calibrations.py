@@ -10,13 +10,14 @@ import pytest
 from monitor.control.calibrations import Calibrations
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.learning import Learner, LearningSettings
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import ScoreRecord
 from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
 from monitor.scorer.picking import signalled
 from monitor.stats.selection import Selection
+from tests.stages.candidates import candidate_of
 from tests.stages.control import applied
 from tests.stages.score_records import FIRST, START, record
 

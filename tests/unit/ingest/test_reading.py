@@ -9,8 +9,7 @@ import pytest
 
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
-from monitor.ingest.formats.by_topic import LogFormat
-from monitor.ingest.formats.logged import Decoded
+from monitor.ingest.formats.protocol import Decoded, LogFormat
 from monitor.ingest.offload import LONG
 from monitor.ingest.reading import place_of, read
 from monitor.kafka.record import Unreadable

@@ -28,7 +28,7 @@ from monitor.judge.protocol import CostMeter
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import REDACTED_TEXT, Claims, Interaction, Outcome, Passage, Source, Unscored
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import Judgeable, ScoringPolicy
+from monitor.scorer.judging import JudgingInput, ScoringPolicy
 from monitor.scorer.judging import judged as judged_within
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
@@ -384,16 +384,16 @@ async def test_what_is_too_large_is_unscorable(metrics: tuple[str, ...] | None) 
     judge = LlmJudge(LlmSettings("openai/nobody", api_base="http://127.0.0.1:1/v1"))
     policy = ScoringPolicy(Sampler(1.0), judge, Limits(1, 60.0), metrics=metrics)
     hides = logged([f"Fact {n}." for n in range(1_000)], reference=REDACTED_TEXT)
-    ending = await judged_within(Judgeable(hides), policy)
-    assert (ending.outcome, ending.reason) == (Outcome.UNSCORABLE, "too_large")
-    assert (ending.usage.calls, ending.judge) == (0, judge.identity)
-    assert set(ending.scores) == set(metrics or CATALOGUE)
-    needs = {name for name in ending.scores if CATALOGUE[name].needs_reference}
-    hidden = {name for name, score in ending.scores.items() if score is Unscored.REDACTED}
+    result = await judged_within(JudgingInput(hides), policy)
+    assert (result.outcome, result.reason) == (Outcome.UNSCORABLE, "too_large")
+    assert (result.usage.calls, result.judge) == (0, judge.identity)
+    assert set(result.scores) == set(metrics or CATALOGUE)
+    needs = {name for name in result.scores if CATALOGUE[name].needs_reference}
+    hidden = {name for name, score in result.scores.items() if score is Unscored.REDACTED}
     assert hidden == needs
-    values = {name: score for name, score in ending.scores.items() if isinstance(score, float)}
+    values = {name: score for name, score in result.scores.items() if isinstance(score, float)}
     assert values == ({} if metrics else {"retrieved": 1.0})
-    reasons = set(ending.scores.values()) - {1.0}
+    reasons = set(result.scores.values()) - {1.0}
     assert reasons == {Unscored.REDACTED, Unscored.TOO_LARGE}
 
 

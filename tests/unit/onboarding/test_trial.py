@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from monitor.ingest.formats import native
-from monitor.ingest.formats.by_topic import NATIVE, LogFormat, TopicFormats
+from monitor.ingest.formats.by_topic import NATIVE, TopicFormats
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.kafka.record import Unreadable
 from monitor.onboarding.languages import language

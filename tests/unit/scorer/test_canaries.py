@@ -226,7 +226,7 @@ async def test_a_canary_is_no_traffic() -> None:
 
 
 async def test_none_is_asked_when_the_money_is_gone() -> None:
-    """As with second judgements."""
+    """As with rechecks."""
     budget = Budget(1.0, UTC, lambda: NOON)
     budget.spend(1.0)
     bench = CanaryBench(Erring(0.0, seed=1), every=1, budget=budget)

@@ -67,8 +67,8 @@ class Bench:
         picks = -(-interactions // self.pace.plan.length)
         for _ in range(picks):
             self.pace.picked(offsets=self.pace.plan.length)
-            ending = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
-            self.pace_controller.judged(ending, seconds)
+            result = JudgingResult(Outcome.SCORED, None, JUDGE, usage, None, {}, {})
+            self.pace_controller.judged(result, seconds)
             if self.budget is not None:
                 self.budget.spend(usage.usd)
         self.now += took_s

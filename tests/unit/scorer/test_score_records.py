@@ -56,9 +56,9 @@ SCORED = JudgingResult(
 )
 
 
-def built(ending: JudgingResult = SCORED, rate: float = 0.25) -> ScoreRecord:
+def built(result: JudgingResult = SCORED, rate: float = 0.25) -> ScoreRecord:
     """The record of the interaction above."""
-    return build(INTERACTION, ending, rate=rate, segment_by=["tenant"], now=NOON)
+    return build(INTERACTION, result, rate=rate, segment_by=["tenant"], now=NOON)
 
 
 def test_a_scored_pick_carries_its_slot_its_evidence_and_its_texts() -> None:

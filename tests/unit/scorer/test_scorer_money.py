@@ -21,7 +21,7 @@ from monitor.records import Claims, Interaction, Judgement, Source, Usage
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import Judgeable, ScoringPolicy, paid_for
+from monitor.scorer.judging import JudgingInput, ScoringPolicy, paid_for
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.loop import Record
@@ -95,5 +95,5 @@ async def test_half_a_judgement_has_cost_something() -> None:
     source = Source(topic="t", partition=0, offset=1)
     found = native.decode(encoded(interaction("i1")), source, 0).interaction
     with pytest.raises(asyncio.CancelledError):
-        await paid_for(Judgeable(found), policy)
+        await paid_for(JudgingInput(found), policy)
     assert budget.spent() == 1.0

@@ -22,7 +22,7 @@ async def test_a_record_does_not_wait_for_the_second_judgement() -> None:
     assert topic == "scores"
     assert read_score_record(line or b"").outcome == "scored"
     assert bench.count("interactions_in_flight") == 0
-    await until(lambda: bench.second.asked == 1, "the second judgement", every_s=0.002)
+    await until(lambda: bench.second.asked == 1, "the recheck", every_s=0.002)
     await bench.rechecks.aclose()
     assert bench.count("judge_rechecks_total", result="dropped") == 1
     assert len(bench.written.values) == 1
@@ -46,7 +46,7 @@ async def test_the_second_judge_sees_what_the_first_one_saw() -> None:
     bench = Bench()
     hidden = {"retrieved_contexts": ["The warranty lasts 24 months.", REDACTED_TEXT]}
     await bench.score({**TEXTS, "reference": TEXTS["response"], **hidden})
-    await until(lambda: bench.second.asked == 1, "the second judgement", every_s=0.002)
+    await until(lambda: bench.second.asked == 1, "the recheck", every_s=0.002)
     assert bench.second.interactions[0].retrieved_contexts == ()
     await bench.rechecks.aclose()
 

@@ -14,13 +14,14 @@ from monitor.errors import RecordSkipped
 from monitor.exporter.alarms.evidence import ScoreRecords
 from monitor.exporter.alarms.publisher import WRITER, AlarmPublisher
 from monitor.exporter.scores.detectors import DriftDetectors
-from monitor.exporter.scores.observation import NOWHERE, Observation, candidate_of, position
+from monitor.exporter.scores.observation import NOWHERE, Observation, position
 from monitor.kafka.connection import Connection
 from monitor.records import Claims, ScoreRecord, Verdicts
 from monitor.records.alarm import AlarmRecord
 from monitor.records.control import Removed
 from monitor.records.keyed import Keyed
 from monitor.runtime.health import Health
+from tests.stages.candidates import candidate_of
 from tests.stages.captured_log import captured_log
 from tests.stages.incident import (
     INCIDENT,

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.learning import Learner, LearningSettings, Progress, normal_of
-from monitor.exporter.scores.observation import NOWHERE, Observation, Reader, candidate_of
+from monitor.exporter.scores.observation import NOWHERE, Observation, Reader
 from monitor.exporter.scores.steps import at_once
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records import Outcome, ScoreRecord
 from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.stats.days import HourSums, hour_spread, hour_sums, unseen_spread
 from monitor.stats.selection import Selection
+from tests.stages.candidates import candidate_of
 from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, SECOND, START, at, pools, record
 

@@ -8,8 +8,9 @@ import pytest
 
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesEstimate
 from monitor.exporter.scores.cluster_sums import ClusterSums
-from monitor.exporter.scores.observation import NO_CLUSTER, Observation, candidate_of
+from monitor.exporter.scores.observation import NO_CLUSTER, Observation
 from monitor.records import Outcome, ScoreRecord, UnscoredMark
+from tests.stages.candidates import candidate_of
 from tests.stages.score_records import START, record
 
 HOUR_S = 3_600.0

@@ -7,10 +7,11 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.scored import STEP, Scored, ScoredByHour, gathered, teaches
 from monitor.records import ScoreRecord
 from monitor.stats.selection import Selection, SlotChange
+from tests.stages.candidates import candidate_of
 from tests.stages.properties import costly
 from tests.stages.score_records import FIRST, START, pools, record
 

@@ -10,12 +10,12 @@ from monitor.exporter.scores.label_counts import LabelCounts
 from monitor.exporter.scores.observation import (
     NOWHERE,
     Observation,
-    candidate_of,
     place_of,
     position,
 )
 from monitor.records import Outcome, UnscoredMark
 from monitor.stats.candidates import Candidate
+from tests.stages.candidates import candidate_of
 from tests.stages.records import forced
 from tests.stages.score_records import FIRST, PERIOD, SECOND, START, record, slot
 
@@ -77,43 +77,43 @@ def test_a_place_is_one_number_up_to_a_million_partitions() -> None:
     assert position(last + 1, 123) == NOWHERE
 
 
-def counted(census: LabelCounts, seconds: float, *segments: str) -> None:
+def counted(label_counts: LabelCounts, seconds: float, *segments: str) -> None:
     """A slot of each of these segments."""
     for segment in segments:
-        census.count(START + seconds, kept(segment=segment), +1)
+        label_counts.count(START + seconds, kept(segment=segment), +1)
 
 
 def test_judges_are_told_by_the_labels_that_are_asked_for() -> None:
     """Those that are summed up as the rest are not told."""
-    census = LabelCounts(PERIOD)
+    label_counts = LabelCounts(PERIOD)
     for judge in (SECOND, FIRST, SECOND):
-        census.count(START + 1.0, kept(judge=judge), +1)
-    assert [judge.label for judge in census.judges({FIRST.label, SECOND.label})] == [
+        label_counts.count(START + 1.0, kept(judge=judge), +1)
+    assert [judge.label for judge in label_counts.judges({FIRST.label, SECOND.label})] == [
         FIRST.label,
         SECOND.label,
     ]
-    assert census.judges({FIRST.label, "other"}) == [FIRST]
+    assert label_counts.judges({FIRST.label, "other"}) == [FIRST]
 
 
 def test_segments_are_those_of_the_period_before() -> None:
     """And of the current one while there is nothing before; a new slot counts at once."""
-    census = LabelCounts(PERIOD)
-    counted(census, 1.0, "acme")
-    assert census.segments(START + 2.0, 5) == ["acme"]
-    counted(census, 3.0, *["bolt"] * 2)
-    assert census.segments(START + 4.0, 5) == ["bolt", "acme"]
-    counted(census, PERIOD + 1.0, "cobra")
-    assert census.segments(START + PERIOD + 2.0, 5) == ["bolt", "acme"]
-    assert census.next_segments(START + PERIOD + 2.0, 5) == ["cobra"]
+    label_counts = LabelCounts(PERIOD)
+    counted(label_counts, 1.0, "acme")
+    assert label_counts.segments(START + 2.0, 5) == ["acme"]
+    counted(label_counts, 3.0, *["bolt"] * 2)
+    assert label_counts.segments(START + 4.0, 5) == ["bolt", "acme"]
+    counted(label_counts, PERIOD + 1.0, "cobra")
+    assert label_counts.segments(START + PERIOD + 2.0, 5) == ["bolt", "acme"]
+    assert label_counts.next_segments(START + PERIOD + 2.0, 5) == ["cobra"]
 
 
 def test_periods_are_forgotten_as_a_whole() -> None:
     """One that goes on is not, and no time before the floor is asked for again."""
-    census = LabelCounts(PERIOD)
-    counted(census, 1.0, "bolt")
-    counted(census, PERIOD + 1.0, "acme")
-    census.drop_before(START + PERIOD - 1.0)
-    assert census.segments(START + PERIOD + 2.0, 5) == ["bolt"]
-    census.drop_before(START + PERIOD)
-    assert census.segments(START + PERIOD + 2.0, 5) == ["acme"]
-    assert census.floor == START + PERIOD
+    label_counts = LabelCounts(PERIOD)
+    counted(label_counts, 1.0, "bolt")
+    counted(label_counts, PERIOD + 1.0, "acme")
+    label_counts.drop_before(START + PERIOD - 1.0)
+    assert label_counts.segments(START + PERIOD + 2.0, 5) == ["bolt"]
+    label_counts.drop_before(START + PERIOD)
+    assert label_counts.segments(START + PERIOD + 2.0, 5) == ["acme"]
+    assert label_counts.floor == START + PERIOD

@@ -18,12 +18,13 @@ from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detector import Detector
 from monitor.exporter.scores.detectors import DriftDetectors
-from monitor.exporter.scores.observation import Observation, candidate_of
+from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.rebuilding import STEP, Entry
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING, Baseline
 from monitor.stats.drift import Deviation, DriftEvidence
 from monitor.stats.evidence_sequence import ComparedSlot, EvidenceSequence, PickPlace
+from tests.stages.candidates import candidate_of
 from tests.stages.detectors import METRICS, NORMAL, SETTINGS, drift_aggregator
 from tests.stages.process import until
 from tests.stages.properties import costly

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.exporter.scores.observation import candidate_of
 from monitor.exporter.scores.repeats import Repeats, content_of
 from monitor.exporter.scores.scored import WITHIN_S
 from monitor.records import Outcome
 from monitor.stats.candidates import Candidate
+from tests.stages.candidates import candidate_of
 from tests.stages.score_records import START, record
 
 

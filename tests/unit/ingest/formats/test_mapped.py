@@ -19,8 +19,8 @@ from monitor.config import Settings
 from monitor.config.mapping import LogMapping
 from monitor.errors import MessageRejected
 from monitor.ingest.formats import native
-from monitor.ingest.formats.by_topic import LogFormat
-from monitor.ingest.formats.logged import MOST_PASSAGES
+from monitor.ingest.formats.logged_interaction import MOST_PASSAGES
+from monitor.ingest.formats.protocol import LogFormat
 from monitor.records import Interaction, Passage, Source
 from tests.stages.log_shapes import NOON_MS, SHAPES, LogShape
 from tests.stages.records import JSON_VALUES

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import MessageRejected
-from monitor.ingest.formats.logged import MOST_PASSAGES, Decoded
+from monitor.ingest.formats.logged_interaction import MOST_PASSAGES
 from monitor.ingest.formats.native import decode, logged_id
+from monitor.ingest.formats.protocol import Decoded
 from monitor.records import Interaction, Passage, Source
 from tests.stages.records import JSON_VALUES, TEXTS
 

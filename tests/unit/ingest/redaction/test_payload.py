@@ -47,7 +47,7 @@ LOGGED = st.fixed_dictionaries(
 @settings(deadline=None)
 @given(LOGGED, st.booleans())
 def test_letter_and_interaction_agree(logged: dict[str, Any], ascii_only: bool) -> None:
-    """Decoded again, the letter's value is the interaction that was judged."""
+    """Decoded again, the dead letter's value is the interaction that was judged."""
     line = json.dumps(logged, ensure_ascii=ascii_only)
     clean = redacted_json(line, REDACTOR).encode(errors="surrogatepass")
     try:

@@ -21,7 +21,7 @@ from monitor.judge.ports import Reply, Task, Terms
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, Judgement
 from monitor.sampling.hashing import Sampler
-from monitor.scorer.judging import Judgeable, ScoringPolicy
+from monitor.scorer.judging import JudgingInput, ScoringPolicy
 from monitor.scorer.judging import judged as within_deadline
 from tests.servers.judge_labels import Labels
 from tests.stages.truthful import Large, Truthful, judged, large, made
@@ -185,15 +185,15 @@ async def test_the_deadline_takes_the_quotes_and_not_the_verdicts() -> None:
     """What has all its verdicts is scored when the time is up; its evidence is unverified."""
     model = Overdue(CASE.labels)
     policy = ScoringPolicy(Sampler(1.0, "interaction_id"), Judging(model), model)
-    ending = await within_deadline(Judgeable(CASE.interaction), policy)
-    assert (ending.outcome, ending.reason) == ("scored", None)
-    found = ending.judgement
+    result = await within_deadline(JudgingInput(CASE.interaction), policy)
+    assert (result.outcome, result.reason) == ("scored", None)
+    found = result.judgement
     assert found is not None
     assert found.verdicts == CASE.verdicts
     pairs = {(claim, j) for claim, each in found.evidence.items() for j in each}
     assert pairs == supported(CASE)
     assert {quote for each in found.evidence.values() for quote in each.values()} == {None}
-    assert ending.usage.calls == len(model.requests) - 1  # the one that is still out has no bill
+    assert result.usage.calls == len(model.requests) - 1  # the one that is still out has no bill
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -22,7 +22,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from monitor.ingest.event_time import Replaced, choose_event_time
+from monitor.ingest.event_time import choose_event_time
+from monitor.ingest.formats.protocol import Decoded
 from monitor.ingest.formats.rejection import LARGEST_INTEGER, named
 from monitor.records import Interaction, Source
 
@@ -30,13 +31,6 @@ DEFAULT_APPLICATION = "default"
 _DEEPEST = 20
 #: Each is an object: with so many a record takes a third of a second, on the event loop.
 MOST_PASSAGES = 100_000
-
-
-class Decoded(NamedTuple):
-    """An interaction, and why the broker's time replaced its own (None: it did not)."""
-
-    interaction: Interaction
-    timestamp_replaced: Replaced | None
 
 
 def _passages(found: Any) -> Any:
