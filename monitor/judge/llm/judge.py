@@ -45,7 +45,7 @@ from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
-from monitor.judge.pipeline.pairing import PairRequest
+from monitor.judge.pipeline.pairing import PairRequest, word
 from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
 from monitor.judge.pipeline.parsing import PassageOrder, VerifyRequest, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
@@ -385,7 +385,7 @@ class LlmClient:
                 raise CallFailed(refused.fault) from None
             reply = await self._send(asked, route)
             self._weighs = False
-        if reply.yes is None and not self._weighs_not:
+        if reply.yes is None and word(reply.text) is not None and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)
         return reply
@@ -585,11 +585,11 @@ def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     text = content if isinstance(content, str) else ""
-    usage = _usage(response, settings)
+    usage, said = _usage(response, settings), word(text)
     return Reply(
         text=text,
         finish_reason=getattr(choice, "finish_reason", None),
-        yes=yes_no.probability(choice),
+        yes=None if said is None else yes_no.probability(choice, text, said=said),
         model=answered,
         # Some servers and gateways leave it out; limits and budget would hold nothing back.
         usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),
