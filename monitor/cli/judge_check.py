@@ -110,7 +110,8 @@ def judge_check(
     if not against_judge and (asked or fit):
         gates.require_labels(labelled, "--fail-if" if asked else "--fit")
     labels_win = section.relevance == "labels"
-    options = Options(section.concurrency, section.deadline_s, permute, extraction, labels_win)
+    waits = section.concurrency, section.deadline_s
+    options = Options(*waits, permute, extraction, labels_win, scores_all=fit)
     subjects = _subjects(settings, pipeline)
     if fit:
         _require_scores(subjects)
