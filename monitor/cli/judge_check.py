@@ -110,8 +110,8 @@ def judge_check(
     labelled, read = _labelled(files or [], format_, settings)
     if not against_judge and (asked or fit):
         gates.require_labels(labelled, "--fail-if" if asked else "--fit")
-    limits = section.concurrency, section.deadline_s
-    options = Options(*limits, permute, extraction, labels_win(section))
+    waits = section.concurrency, section.deadline_s
+    options = Options(*waits, permute, extraction, labels_win(section), scores_all=fit)
     subjects = _subjects(settings, pipeline)
     if fit:
         _require_scores(subjects)

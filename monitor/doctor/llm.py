@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -91,7 +92,8 @@ async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[Re
         async with asyncio.timeout(timeouts.deadline_s):
             judgement = await judge.judge(TINY, cost_meter)
     except JudgeFailed as error:
-        return [_failed(target, error, in_words(cost_meter.refused, cost_meter.usage.calls))]
+        refused = in_words(cost_meter.refused, cost_meter.usage.calls)
+        return [_failed(target, error, refused, is_form=await _is_the_form(judge, error, timeouts))]
     except TimeoutError:
         answered = cost_meter.usage.calls > 0
         mend = timeouts.spent(calls=isinstance(judge, LlmJudge), answered=answered)
@@ -147,8 +149,27 @@ def _refused(judge: LlmJudge | VerifierJudge) -> str:
     forms = judge.refused_forms if isinstance(judge, LlmJudge) else ()
     if "json_object" in forms:
         return "; it refuses a JSON schema and JSON mode, and is asked without any format"
-    # Which of the two, nobody has asked.
-    return "; it refuses a JSON schema or patterns in it, and is asked without" if forms else ""
+    if forms:  # which of the two, nobody has asked
+        return "; it refuses a JSON schema or patterns in it, and is asked without"
+    if isinstance(judge, LlmJudge) and judge.broken_forms:
+        return (
+            "; it has an error at a JSON schema or JSON mode, and is asked again without:"
+            " judge.structured can say so at once"
+        )
+    return ""
+
+
+async def _is_the_form(judge: Judge, error: JudgeFailed, timeouts: JudgeTimeouts) -> bool:
+    """Whether the model judges what it has failed at, where no reply is held to JSON."""
+    if not isinstance(judge, LlmJudge) or error.reason not in ("server_error", "rejected"):
+        return False
+    if (without := judge.without_form()) is None:
+        return False
+    with suppress(JudgeFailed, TimeoutError):
+        async with asyncio.timeout(timeouts.deadline_s):
+            await without.judge(TINY)
+        return True
+    return False
 
 
 def _unanswered(reason: str, pipeline: str) -> str:
@@ -166,12 +187,15 @@ def _mend(pipeline: str) -> str:
     return f"{less}take another model; rag-monitor judge-check measures it"
 
 
-def _failed(target: str, error: JudgeFailed, refused: str | None) -> ReportLine:
+def _failed(target: str, error: JudgeFailed, refused: str | None, *, is_form: bool) -> ReportLine:
     """The note holds status, code and ids; neither a key nor a text can stand in it."""
     what, mend = remedy(error.reason)
     # Class names of the client's own errors say nothing to who reads this.
     note = "" if error.reason in ("connection", "timeout") else f" ({error})"
     note += f"; {refused}" if refused else ""
+    if is_form:
+        note += "; it judges where no reply is held to JSON"
+        mend = "set judge.structured: prompt, or another form that its provider supports"
     return fail("judge", target, what + note, mend)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from monitor.errors import DependencyRefused, JudgeFailed
 from monitor.judge.pipeline.complaints import in_words
+from monitor.judge.pipeline.pairs import WEIGHS_ALL
 from monitor.judge.protocol import CostMeter
 from monitor.judge_check.cases import AskedPairs, weighed
 from monitor.judge_check.labelled import Labelled
@@ -32,7 +33,8 @@ class Options:
     """``orders``: how many other passage orders; ``extraction``: whether to judge as in production.
 
     ``deadline_s`` is of one judgement. Where ``labels_win``, the files' labels of relevance outdo
-    what follows from the reference, for judge and labels alike.
+    what follows from the reference, for judge and labels alike. ``scores_all``: the verification
+    has the scores that the verdicts would hang on by any threshold.
     """
 
     concurrency: int = 8
@@ -40,6 +42,7 @@ class Options:
     orders: int = 0
     extraction: bool = True
     labels_win: bool = False
+    scores_all: bool = False
 
 
 async def measure(
@@ -134,9 +137,13 @@ class _InteractionJudgements:
         about, subject = self._about, self._subject
 
         async def ask(cost_meter: CostMeter) -> Judgement:
-            verified = await subject.verify(
-                about.interaction, about.claims, cost_meter, self._found.seen
-            )
+            before = WEIGHS_ALL.set(self._options.scores_all)
+            try:
+                verified = await subject.verify(
+                    about.interaction, about.claims, cost_meter, self._found.seen
+                )
+            finally:
+                WEIGHS_ALL.reset(before)
             self._found.scores = weighed(verified) or await subject.scores(
                 about.interaction, about.claims
             )

@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from monitor.judge.llm.abilities import (
     has_patterns,
     response_format,
 )
+from monitor.judge.llm.forms import TakenForms
 from monitor.judge.llm.library import (
     attempts,
     close_connections,
@@ -45,7 +46,7 @@ from monitor.judge.pipeline.extraction import Extract, Extractor
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.material import estimated_tokens
 from monitor.judge.pipeline.model_ids import ModelIds, is_usable, secrets_of
-from monitor.judge.pipeline.pairing import PairRequest
+from monitor.judge.pipeline.pairing import PairRequest, word
 from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
 from monitor.judge.pipeline.parsing import PassageOrder, VerifyRequest, passage_order
 from monitor.judge.pipeline.pipeline import Pipeline
@@ -242,7 +243,22 @@ class LlmJudge:
     @property
     def refused_forms(self) -> frozenset[ReplyForm]:
         """The ways to hold replies to JSON that a provider has refused."""
-        return frozenset().union(*(client.refused_forms for client in self._clients))
+        return frozenset().union(*(client.forms.refused for client in self._clients))
+
+    @property
+    def broken_forms(self) -> frozenset[ReplyForm]:
+        """Those at which it had an error of its own the last time, and answered in another one."""
+        return frozenset().union(*(client.forms.broken for client in self._clients))
+
+    def without_form(self) -> LlmJudge | None:
+        """One that is asked the same and holds no reply to a form; None where this is that one.
+
+        Both share their connections.
+        """
+        if self._settings.structured == "prompt":
+            return None
+        made = replace(self._settings, structured="prompt")
+        return LlmJudge(made, prompts=self._prompts, verifier=self._verifier)
 
     async def aclose(self) -> None:
         """Close the client library's connections, which it shares between judges."""
@@ -262,7 +278,7 @@ def _prompts(settings: LlmSettings) -> Prompts:
 class LlmClient:
     """The port ``Complete`` over litellm; keeps the id of the model that answered last.
 
-    ``refused_forms``: those that its provider has refused while it took another one.
+    ``forms``: which of them its provider takes.
     """
 
     def __init__(
@@ -282,9 +298,7 @@ class LlmClient:
         self._observe = observe or Silent()
         self._rng = rng or random.Random()
         self._clock, self._thinks = clock, False
-        self.refused_forms: set[ReplyForm] = set()
-        self._taken_forms: set[ReplyForm] = set()
-        self._reported_refused: set[tuple[str, ReplyForm]] = set()
+        self.forms = TakenForms()
         self._route: _Route | None = None
         self._weighs, self._weighs_not = True, False
         self.model_id = settings.model
@@ -303,7 +317,8 @@ class LlmClient:
                 route = await self.prepare()
                 try:
                     async with self._provider_gate.call(task, size) as call:
-                        reply = await self._attempt(asked, route, call, tokens)
+                        first = attempt.num == 1
+                        reply = await self._attempt(asked, route, call, tokens, is_first=first)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
                     raise
@@ -322,12 +337,14 @@ class LlmClient:
         if self._route is not None:
             await close_connections()
 
-    async def _attempt(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
+    async def _attempt(
+        self, asked: _Question, route: _Route, call: Call, tokens: int, *, is_first: bool
+    ) -> Reply:
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._formed(asked, route, tokens)
+            reply = await self._formed(asked, route, tokens, is_first=is_first)
             usage, error = reply.usage, None
             call.tokens = usage.tokens
             self._thinks = self._thinks or _was_thinking(reply)
@@ -339,42 +356,38 @@ class LlmClient:
         finally:
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
-    async def _formed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
-        """The reply to it in the first form that the provider does not refuse."""
+    async def _formed(
+        self, asked: _Question, route: _Route, tokens: int, *, is_first: bool
+    ) -> Reply:
+        """The reply to it in the first form that the provider takes.
+
+        An error of its own may pass, and as well be its way to refuse a form. Where nobody but us
+        has chosen the form, the first attempt finds out.
+        """
         if asked.task == PairRequest.task:
             return await self._weighed(asked, route, tokens)
-        *others, last = (form for form in route.forms if form not in self.refused_forms)
-        refused: list[ReplyForm] = []
-        for form in others:
+        finds_out = is_first and self._settings.structured == "auto"
+        tried = self.forms.begin(route.forms, patterns=has_patterns(asked.terms.properties))
+        spent = Usage()
+        for form in tried.left:
             try:
                 reply = await self._send(asked, route, form)
-            except CallFailed as failure:
-                if not _may_be_the_form(failure.fault) or not may_ask_again(tokens):
+            except JudgeFailed as failure:
+                usage = failure.usage or Usage()
+                spent = failure.usage = spent + usage
+                fault = failure.fault if isinstance(failure, CallFailed) else None
+                # A model that has begun to write was held to the form.
+                breaks = finds_out and not usage.completion_tokens and _is_an_error(fault)
+                may_be_the_form = breaks or _is_a_refusal(fault)
+                if form == tried.left[-1] or not may_be_the_form or not may_ask_again(tokens):
                     raise
-                refused.append(form)
+                (tried.broke if breaks else tried.refused).add(form)
             else:
-                # A schema without patterns says nothing of those.
-                if form != "patterns" or has_patterns(asked.terms.properties):
-                    self._taken_forms.add(form)
-                self._refuses(refused, form)
-                return reply
-        reply = await self._send(asked, route, last)
-        self._refuses(refused, last)
-        return reply
-
-    def _refuses(self, refused: Sequence[ReplyForm], takes: ReplyForm) -> None:
-        """Remember forms that are not to be tried again: the provider takes another one.
-
-        One that it took before it refuses for what this request holds: too many patterns, say.
-        """
-        if not refused:
-            return
-        self.refused_forms |= {*refused} - self._taken_forms
-        of = "all" if self._taken_forms.isdisjoint(refused) else "some requests"
-        if (of, takes) not in self._reported_refused:
-            self._reported_refused.add((of, takes))
-            model = self._settings.model
-            logger().warning("judge_patterns_refused", model=model, of=of, takes=takes)
+                if (of := self.forms.answered(tried, form)) is not None:
+                    model = self._settings.model
+                    logger().warning("judge_patterns_refused", model=model, of=of, takes=form)
+                return replace(reply, usage=spent + reply.usage)
+        raise AssertionError("the last form returns or raises")
 
     async def _weighed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
         """The reply of one word, with its probability where the server tells it."""
@@ -385,7 +398,7 @@ class LlmClient:
                 raise CallFailed(refused.fault) from None
             reply = await self._send(asked, route)
             self._weighs = False
-        if reply.yes is None and not self._weighs_not:
+        if reply.yes is None and word(reply.text) is not None and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)
         return reply
@@ -505,9 +518,17 @@ class _Question:
         return [{"role": role, "content": text} for role, text in pairs]
 
 
-def _may_be_the_form(fault: Fault) -> bool:
+def _is_a_refusal(fault: Fault | None) -> bool:
     """Whether it is this request that the provider refuses, for no reason that is known."""
-    return (fault.action, fault.reason) == (Action.FALLBACK, "rejected")
+    return fault is not None and (fault.action, fault.reason) == (Action.FALLBACK, "rejected")
+
+
+def _is_an_error(fault: Fault | None) -> bool:
+    """Whether the provider has answered by an error of its own, other than that of too much to do.
+
+    Some do where they cannot hold a reply to a form.
+    """
+    return fault is not None and (fault.action, fault.reason) == (Action.RETRY, "server_error")
 
 
 def _was_thinking(reply: Reply) -> bool:
@@ -585,11 +606,11 @@ def _reply(response: Any, settings: LlmSettings, answered: str, asked: tuple[str
     choice = response.choices[0] if getattr(response, "choices", None) else None
     content = getattr(getattr(choice, "message", None), "content", None)
     text = content if isinstance(content, str) else ""
-    usage = _usage(response, settings)
+    usage, said = _usage(response, settings), word(text)
     return Reply(
         text=text,
         finish_reason=getattr(choice, "finish_reason", None),
-        yes=yes_no.probability(choice),
+        yes=None if said is None else yes_no.probability(choice, text, said=said),
         model=answered,
         # Some servers and gateways leave it out; limits and budget would hold nothing back.
         usage=usage if _is_whole(usage, text) else _counted(asked, text, settings),

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any, Final
 
-from monitor.judge.pipeline.pairing import word
+from monitor.judge.pipeline.pairing import WORDS, word
 
 #: Of a reply of one word, with whatever ends it.
 MOST_TOKENS: Final = 8
 #: Alternatives to the first token that are asked for; the most that every server gives.
 ALTERNATIVES: Final = 5
+#: How SentencePiece and byte-level tokenizers write space, new line and tab.
+_SPACES: Final = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})
+_EVEN: Final = 0.5
+_END: Final = re.compile(r"<[^<>]+>")
 
 
 def arguments(told: Mapping[str, Any], usual_tokens: int, *, weighed: bool) -> dict[str, Any]:
@@ -24,28 +30,60 @@ def arguments(told: Mapping[str, Any], usual_tokens: int, *, weighed: bool) -> d
     return {**told, "max_tokens": most, **logprobs}
 
 
-def probability(choice: Any) -> float | None:
-    """Of yes against no at the first word of a completion's choice; None where nothing is told.
+def probability(choice: Any, reply: str, *, said: bool) -> float | None:
+    """Of yes against no at the first token of a ``reply`` that has ``said`` one of them.
 
-    Both words count in whatever case and spacing the server's alternatives have them.
+    Both words count in whatever case and spacing the server's alternatives have them. None where
+    nothing sure is told of this word: then the word itself counts. The tokens must be the reply's
+    own, since some servers tell those of its thoughts before them. Where the first one only begins
+    the word, as ``N`` before ``O``, all that begin a word count for it. Nobody knows how those
+    would have gone on, so that a share against the word is none.
     """
     content = _get(_get(choice, "logprobs"), "content")
-    for token in content if isinstance(content, list) else ():
-        if str(_get(token, "token") or "").strip():
-            told = _get(token, "top_logprobs")
-            return _of([token, *(told if isinstance(told, list) else ())])
-    return None
+    tokens = list(takewhile(_is_text, content if isinstance(content, list) else ()))
+    taken = next((token for token in tokens if _text(token).strip()), None)
+    if "".join(map(_text, tokens)).strip() != reply.strip() or _begun(taken) is not said:
+        return None
+    is_whole = word(_text(taken)) is said
+    share = _share(taken, lambda token: word(_text(token)) if is_whole else _begun(token))
+    return share if is_whole or share is None or (share >= _EVEN) is said else None
 
 
-def _of(tokens: Iterable[Any]) -> float | None:
-    weights = {True: 0.0, False: 0.0}
-    # Most servers name the token that was taken among its alternatives once more.
-    for text, logprob in {str(_get(t, "token")): _get(t, "logprob") for t in tokens}.items():
-        answer = word(text)
-        if answer is not None and isinstance(logprob, int | float) and logprob <= 0:
-            weights[answer] += math.exp(logprob)
-    total = weights[True] + weights[False]
-    return weights[True] / total if total > 0 else None
+def _share(taken: Any, answer: Callable[[Any], bool | None]) -> float | None:
+    """That of yes among all that are an answer; None where the token that was taken has none."""
+    told = _get(taken, "top_logprobs")
+    others = told if isinstance(told, list) else []
+    # Most servers name the token that was taken among its alternatives once more. Two that are
+    # written alike are two: some servers leave out the space that one of them begins with.
+    is_named = any(_text(other) == _text(taken) and _weight(other) for other in others)
+    tokens = others if is_named else [taken, *others]
+    once = dict.fromkeys((_text(token), _weight(token), answer(token)) for token in tokens)
+    yes = sum(weight for _, weight, found in once if found is True)
+    no = sum(weight for _, weight, found in once if found is False)
+    return yes / (yes + no) if _weight(taken) else None
+
+
+def _begun(token: Any) -> bool | None:
+    """Which of the words a token is, or begins."""
+    letters = _text(token).strip().lower()
+    found = (answer for name, answer in WORDS.items() if letters and name.startswith(letters))
+    return next(found, None)
+
+
+def _weight(token: Any) -> float:
+    """How probable it is; nothing where what is told is no probability."""
+    logprob = _get(token, "logprob")
+    return math.exp(logprob) if isinstance(logprob, int | float) and logprob <= 0 else 0.0
+
+
+def _text(token: Any) -> str:
+    """Of a token, with spaces that some servers leave as their tokenizers write them."""
+    return str(_get(token, "token") or "").translate(_SPACES)
+
+
+def _is_text(token: Any) -> bool:
+    """Whether it is none of those that only end a reply, as ``<|im_end|>``."""
+    return _END.fullmatch(_text(token).strip()) is None
 
 
 def _get(found: Any, name: str) -> Any:

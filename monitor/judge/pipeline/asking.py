@@ -163,8 +163,8 @@ class Asker:
                 return answer
             except ReplyRejected as rejected:
                 self._count(request.task, rejected, spent)
-                # No words at all are no matter of the shape, nor where there is no reply.
-                if first is None and rejected.kind not in (None, Complaint.EMPTY):
+                # No words at all are no matter of the shape, whatever has ended the reply.
+                if first is None and reply_text.text.strip():
                     observe(refused=True)
                 if divisible and rejected.reason in HEALED_BY_HALVING:
                     raise

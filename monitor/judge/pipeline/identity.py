@@ -179,6 +179,9 @@ def _asked(settings: LlmSettings) -> tuple[str, ...]:
 
 def _caps(settings: LlmSettings) -> tuple[str, ...]:
     caps = settings.caps
+    if settings.pipeline == "pairs" and not settings.quotes:
+        # Nothing has several claims or passages: whatever the caps of those say, it is the same.
+        caps = Caps(prompt_tokens=caps.prompt_tokens)
     return tuple(map(str, (caps.claims, caps.passages, caps.prompt_tokens, settings.max_tokens)))
 
 

@@ -8,6 +8,7 @@ of one's own. A probability becomes a verdict only through the threshold.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -23,6 +24,10 @@ from monitor.records import Probabilities
 
 #: The name of all passages as one document, among the probabilities of a claim.
 TOGETHER: Final = "+"
+#: Whether each claim of the response is asked about with all passages as one text, too. No verdict
+#: needs that of one that a single passage supports; who learns the threshold needs it of all, as
+#: by a higher one that passage alone would not.
+WEIGHS_ALL: Final = ContextVar("WEIGHS_ALL", default=False)
 
 
 class PairJudge(Protocol):
@@ -115,7 +120,8 @@ class PairVerifier:
         spent: CostMeter,
     ) -> Mapping[str, ClaimVerdict]:
         """The answers, with those on all passages as one text where none of them supports alone."""
-        blocks = together(material, plan, found)
+        alone_none = dict.fromkeys(found, ClaimVerdict({}, together=False))
+        blocks = together(material, plan, alone_none if WEIGHS_ALL.get() else found)
         whole = dict(found)
         for block, probability in await self._weighed(material, blocks, spent):
             alone = found[block.claims[0]]

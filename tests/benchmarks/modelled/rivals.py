@@ -72,8 +72,11 @@ async def _asked(
         prompt_tokens=spent["prompt_tokens"],
         completion_tokens=spent["completion_tokens"],
     )
-    said = word(choice["message"]["content"].rstrip(" .。\n"))
-    return (None if said is None else yes_no.probability(choice) or float(said)), usage
+    reply = choice["message"]["content"]
+    if (said := word(reply.rstrip(" .。\n"))) is None:
+        return None, usage
+    share = yes_no.probability(choice, reply, said=said)
+    return float(said) if share is None else share, usage
 
 
 async def ragas(url: str, model: str, labelled: Sequence[Labelled], at_once: int) -> Found:

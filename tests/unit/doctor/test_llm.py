@@ -33,9 +33,9 @@ IN_TIME = r" in (\d+) s \(judge.deadline_s is (\d+) s\)"
 TASKS = ["extract_claims", "verify_claims", "verify_claims"]
 
 
-async def asked(url: str, model: str = "openai/judge") -> list[ReportLine]:
+async def asked(url: str, model: str = "openai/judge", **more: Any) -> list[ReportLine]:
     """The lines for an LLM at this address."""
-    settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0)
+    settings = LlmSettings(model=model, api_base=url, api_key=KEY, retries=0, **more)
     judge = LlmJudge(settings)
     try:
         return await llm.examine(judge, model, JudgeTimeouts(60.0))
@@ -246,6 +246,31 @@ async def test_they_are_said_of_a_judge_that_guesses_too() -> None:
     assert judged.status is CheckStatus.FAIL
     said = "right; it refuses a JSON schema or patterns in it, and is asked without"
     assert said in judged.found
+
+
+async def test_a_format_at_which_a_server_breaks_is_said() -> None:
+    """It judges all the same, and the setting that spares the error is named."""
+    gate = Refusing("json_schema", status=500)
+    async with JudgeServer(LABELS | known_pairs(), gate=gate) as server:
+        judged, _ = await asked(server.url)
+    assert judged.status is CheckStatus.OK
+    said = "; it has an error at a JSON schema or JSON mode, and is asked again without"
+    assert f"{said}: judge.structured can say so at once; 6 of 6" in judged.found
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_format_that_nobody_else_may_leave_out_is_named(status: int) -> None:
+    """Where the same is answered without it, it is no outage of the provider's."""
+    for form in ("json_schema", "json_object"):
+        gate = Refusing(form, status=status)
+        async with JudgeServer(LABELS | known_pairs(), gate=gate) as server:
+            (line,) = await asked(server.url, structured=form)
+        assert line.status is CheckStatus.FAIL
+        assert "it judges where no reply is held to JSON" in line.found
+        assert "judge.structured: prompt" in line.mend
+    async with JudgeServer(LABELS | known_pairs(), gate=Refusing("", status=status)) as server:
+        (line,) = await asked(server.url, structured="json_schema")
+    assert "structured" not in f"{line.found}{line.mend}"
 
 
 @pytest.fixture

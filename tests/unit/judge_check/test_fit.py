@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 
 from monitor.judge.llm.judge import LlmSettings
+from monitor.judge.pipeline.pairing import PairRequest
+from monitor.judge.protocol import CostMeter
+from monitor.judge.verifier import VerifierJudge
 from monitor.judge_check import formats
 from monitor.judge_check.cases import LabelledCase, MatrixEntry, by_cluster, weighed
 from monitor.judge_check.fit import Fit, fit
 from monitor.judge_check.labelled import Labelled
 from monitor.judge_check.measure import Options, measure
 from monitor.judge_check.report import report
-from monitor.judge_check.subject import LlmSubject
+from monitor.judge_check.subject import LlmSubject, OfflineSubject
 from monitor.records import Claims, JudgeIdentity, Judgement, Verdicts
 from tests.servers.judge_server import JudgeServer
 from tests.stages.labelled_set import made_up
@@ -193,3 +197,67 @@ async def test_a_threshold_is_learned_from_a_server() -> None:
         judge.kinds, 1.0
     )
     assert report(files, [run]).judges[0].fit is None
+
+
+class HalfSure:
+    """A verifier that is unsure of one passage alone, and sure of two together; in groups of two.
+
+    Of what is supported it is by 0.4 to 0.7 for a passage alone, and by 0.9 for both. Of what is
+    not it says the same of a passage, and 0.1 of both.
+    """
+
+    name = "half sure"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def prepare(self) -> None:
+        """Nothing."""
+
+    async def probabilities(
+        self, requests: Sequence[PairRequest], spent: CostMeter
+    ) -> Sequence[float]:
+        """By the numbers in claim and document."""
+        self.asked += len(requests)
+        return [self._probability(request) for request in requests]
+
+    @staticmethod
+    def _probability(request: PairRequest) -> float:
+        number = int(request.claim.split()[1])
+        if "\n" in request.document:
+            return 0.1 if number % 2 else 0.9
+        return 0.4 + 0.03 * (number // 2)
+
+
+@pytest.mark.parametrize("configured", [0.5, 0.65, 0.8])
+async def test_what_is_told_of_a_threshold_is_what_a_run_with_it_has(configured: float) -> None:
+    """Also where several passages are asked about together only if none supports a claim alone.
+
+    A threshold that is learned is the same whichever was configured.
+    """
+    lines = [
+        {
+            "claim": f"Item {i} is blue and large.",
+            "passages": [f"Item {i} is blue.", f"Item {i} is large."],
+            "supported": i % 2 == 0,
+        }
+        for i in range(20)
+    ]
+    labelled, files = formats.read({"pairs.jsonl": "\n".join(map(_json, lines))}, "pairs")
+
+    async def checked(threshold: float, *, scores_all: bool) -> tuple[Fit, int]:
+        verifier = HalfSure()
+        made = LlmSettings("", pipeline="pairs", threshold=threshold)
+        subject = OfflineSubject(VerifierJudge(made, verifier))
+        options = Options(extraction=False, scores_all=scores_all)
+        run = await measure(subject, labelled, options, time.perf_counter)
+        found = report(files, [run], Random(1).randrange).judges[0].fit
+        assert found is not None
+        return found, verifier.asked
+
+    found, asked = await checked(configured, scores_all=True)
+    assert found.threshold.value == pytest.approx(0.8)
+    assert found.fitted == 1.0
+    assert asked == 20 * (2 + 1 + 1)  # the claim's own text, too
+    with_it, least = await checked(found.threshold.value or 0.0, scores_all=False)
+    assert (with_it.configured, least) == (found.fitted, asked)

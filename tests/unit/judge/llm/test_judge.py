@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import warnings
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -162,6 +164,87 @@ async def test_what_is_refused_in_any_form_is_a_failure() -> None:
                 await judge.judge(interaction())
     assert caught.value.reason == "rejected"
     assert not judge.refused_forms
+
+
+@pytest.mark.parametrize("status", [500, 501])
+@pytest.mark.parametrize(
+    ("words", "taken", "refused_forms"),
+    [
+        (("json_schema",), "json_object", {"patterns"}),
+        (("pattern",), "json_object", {"patterns"}),
+        (BOTH, None, {"patterns", "json_object"}),
+    ],
+)
+async def test_a_server_that_breaks_at_a_format_is_asked_in_the_next(
+    status: int, words: tuple[str, ...], taken: str | None, refused_forms: set[str]
+) -> None:
+    """Each time at once, and from the third time in a row on the format is given up, and said."""
+    gate, forms = Refusing(*words, status=status), len(refused_forms)
+    with captured_log("warning", "json") as logged:
+        async with JudgeServer(LABELS, gate=gate) as server:
+            judge = LlmJudge(settings(server, "judge", calls_at_once=1))
+            async with aclosing(judge):
+                refused = []
+                for _ in range(4):
+                    found = await judge.judge(interaction())
+                    assert found.verdicts.response_by_context == (True, False)
+                    refused.append(gate.refused)
+            last = server.log[-1].parameters
+    assert judge.refused_forms == refused_forms
+    assert not judge.broken_forms
+    assert (last.get("response_format") or {}).get("type") == taken
+    # Three times those with patterns, or three times those without, of which there are more.
+    assert refused[-1] == refused[-2] <= 5 * forms
+    lines = [json.loads(line) for line in logged().splitlines()]
+    told = [line for line in lines if line["event"] == "judge_patterns_refused"]
+    assert [(line["of"], line["takes"]) for line in told] == [("all", taken or "prompt")]
+
+
+async def test_errors_that_pass_switch_no_format_off() -> None:
+    """Two in a row do not, nor does what many requests at once meet; every judgement is made."""
+    claims = Claims(response=(WRONG,))
+    for rounds, at_once in ((2, 1), (1, 8)):
+        gate = Refusing("json_schema", status=500, most=rounds * at_once)
+        async with JudgeServer(LABELS, gate=gate) as server:
+            judge = LlmJudge(settings(server, "judge"))
+            async with aclosing(judge):
+                for _ in range(rounds):
+                    jobs = (judge.judge(interaction(), claims=claims) for _ in range(at_once))
+                    await asyncio.gather(*jobs)
+                assert judge.broken_forms == {"patterns"}
+                assert not judge.refused_forms
+                await judge.judge(interaction(), claims=claims)
+        assert gate.refused == rounds * at_once
+        assert not judge.broken_forms
+        assert server.log[-1].parameters["response_format"]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize(
+    ("more", "requests"),
+    [
+        ({}, 3),
+        # What comes after the first attempt is a retry as ever.
+        ({"retries": 2}, 5),
+        # Nor is anything asked beyond the ceiling.
+        ({"max_calls": 2}, 2),
+        # Somebody has chosen the form.
+        ({"structured": "json_schema"}, 1),
+        ({"structured": "json_object"}, 1),
+    ],
+)
+async def test_a_server_that_is_down_is_hardly_asked_more(
+    more: dict[str, Any], requests: int
+) -> None:
+    """An error in every form is one of the provider's, and no form is given up for it."""
+    gate, claims = Refusing("", status=500), Claims(response=(WRONG,))
+    async with JudgeServer(LABELS, gate=gate) as server:
+        judge = LlmJudge(replace(settings(server, "judge"), **more))
+        async with aclosing(judge):
+            with pytest.raises(JudgeFailed) as caught:
+                await judge.judge(interaction(), claims=claims)
+    assert (caught.value.reason, gate.refused) == ("server_error", requests)
+    assert not judge.refused_forms
+    assert not judge.broken_forms
 
 
 class Thinking:

@@ -16,6 +16,7 @@ from monitor.judge.llm.dry_run import DryRunJudge
 from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.llm.yes_no import probability
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
+from monitor.judge.pipeline.pairing import word
 from monitor.records import Judgement
 from tests.servers.judge_server import JudgeServer
 from tests.stages.captured_log import captured_log
@@ -129,42 +130,126 @@ async def test_another_refusal_is_a_failure() -> None:
     assert caught.value.reason == "rejected"
 
 
-def told(*alternatives: tuple[object, object]) -> dict[str, Any]:
+def told(*alternatives: tuple[object, object], then: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The first is the token that was taken; the tokens after it stand without alternatives."""
     top = [{"token": token, "logprob": logprob} for token, logprob in alternatives]
-    return {"logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+    rest = [{"token": token, "logprob": 0.0, "top_logprobs": []} for token in then]
+    return {"logprobs": {"content": [{**top[0], "top_logprobs": top}, *rest]}}
+
+
+def untold(choice: dict[str, Any]) -> dict[str, Any]:
+    """The same, without a probability where the token that was taken is named once more."""
+    top = choice["logprobs"]["content"][0]["top_logprobs"]
+    choice["logprobs"]["content"][0]["top_logprobs"] = [{**top[0], "logprob": None}, *top[1:]]
+    return choice
+
+
+def of(weight: float) -> float:
+    return math.log(weight)
 
 
 @pytest.mark.parametrize(
-    ("choice", "expected"),
+    ("reply", "choice", "expected"),
     [
-        (told(("yes", math.log(0.8)), ("no", math.log(0.2))), 0.8),
-        (told((" Yes", math.log(0.3)), ("YES", math.log(0.3)), ("No", math.log(0.2))), 0.75),
-        (told(("no", 0.0)), 0.0),
-        (told(("Maybe", math.log(0.9)), ("yes", math.log(0.1))), 1.0),
-        (told(("y", math.log(0.9)), ("n", math.log(0.1))), None),
-        (told(("yes", float("nan"))), None),
-        (told(("yes", 0.5)), None),
-        (told(("yes", float("-inf"))), None),
-        (told((["yes"], "high")), None),
-        ({"logprobs": {"content": []}}, None),
-        ({"logprobs": {"content": "yes"}}, None),
-        ({"logprobs": None}, None),
-        ({}, None),
+        ("yes", told(("yes", of(0.8)), ("no", of(0.2))), 0.8),
+        (" Yes", told((" Yes", of(0.3)), ("YES", of(0.3)), ("No", of(0.2))), 0.75),
+        ("no", told(("no", of(0.3)), ("No", of(0.1)), ("Yes", of(0.6))), 0.6),
+        ("no", told(("no", 0.0)), 0.0),
+        ("yes", told(("yes", float("nan"))), None),
+        ("yes", told(("yes", 0.5)), None),
+        ("yes", told(("yes", float("-inf"))), None),
+        ("yes", told((["yes"], "high")), None),
+        ("yes", {"logprobs": {"content": []}}, None),
+        ("yes", {"logprobs": {"content": "yes"}}, None),
+        ("yes", {"logprobs": {"content": [None, 3]}}, None),
+        ("yes", {"logprobs": None}, None),
+        ("yes", {}, None),
     ],
 )
-def test_what_a_server_tells_of_the_first_word(
-    choice: dict[str, Any], expected: float | None
+def test_what_a_server_tells_of_the_word(
+    reply: str, choice: dict[str, Any], expected: float | None
 ) -> None:
     """The share of yes among both words; None for whatever is no probability."""
-    found = probability(choice)
+    found = probability(choice, reply, said=bool(word(reply)))
     assert found == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice", "expected"),
+    [
+        # Beginnings of a word count where the one that was taken is no more than that.
+        ("NO", told(("N", of(0.98)), ("Yes", of(0.01)), then=("O",)), 0.01 / 0.99),
+        ("YES", told(("Y", of(0.6)), ("No", of(0.2)), ("n", of(0.2)), then=("ES",)), 0.6),
+        ("Yes", told(("Y", of(0.9)), (" no", of(0.0001)), then=("es",)), 0.9 / 0.9001),
+        ("no", told(("no", of(0.6)), ("Y", of(0.4))), 0.0),
+        # Nobody knows how they would have gone on, so they say nothing against the word.
+        ("NO", told(("N", of(0.4)), ("Y", of(0.3)), ("Yes", of(0.3)), then=("O",)), None),
+        # As tokenizers write spaces; the same text twice is two tokens.
+        ("No", told(("\u2581No", of(0.9)), ("\u2581Yes", of(0.06)), ("No", of(0.04))), 0.06),
+        ("No", told(("\u0120No", of(0.9)), ("\u0120Yes", of(0.06)), ("No", of(0.04))), 0.06),
+        ("No", told(("No", of(0.9)), ("Yes", of(0.06)), ("No", of(0.04))), 0.06),
+        # It may be named among the others without a probability.
+        ("no", untold(told(("no", of(0.9)), ("yes", of(0.1)))), 0.1),
+        # What only ends a reply is none of it.
+        ("no", told(("no", of(0.9)), ("yes", of(0.1)), then=("\n", "<|im_end|>")), 0.1),
+    ],
+)
+def test_tokens_that_are_no_whole_word(
+    reply: str, choice: dict[str, Any], expected: float | None
+) -> None:
+    """They count only as far as they speak of the word of the reply."""
+    found = probability(choice, reply, said=bool(word(reply)))
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        told(("Okay", of(0.9)), ("Yes", of(0.03)), then=("no",)),
+        told(("No", of(0.9)), ("Yes", of(0.03)), then=(" doubt", " it", " does", "no")),
+        told(("<think>", of(0.9)), ("Yes", of(0.03)), then=("Hm", "</think>", "no")),
+        told(("Maybe", of(0.9)), ("yes", of(0.1))),
+        told(("yes", of(0.9)), ("no", of(0.1))),
+        told(("n", of(0.9)), ("yes", of(0.1))),
+        told(("no", -math.inf), ("yes", of(0.1))),
+        told(("no", None), ("yes", of(0.1))),
+    ],
+)
+def test_tokens_of_something_else_are_no_probability(choice: dict[str, Any]) -> None:
+    """Of thoughts, of another word, or without a share of the word that was taken."""
+    assert probability(choice, "no", said=False) is None
+
+
+class Thinking:
+    """A gate that answers no to every pair, and tells the tokens of a thought before it."""
+
+    async def __call__(self, text: str) -> web.Response | None:
+        if json.loads(json.loads(text)["messages"][-1]["content"])["task"] != "judge_pair":
+            return None
+        choice = told(("Okay", of(0.9)), ("Yes", of(0.03)), then=("no",))
+        message = {"role": "assistant", "content": "no", "reasoning_content": "Okay"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+        whole = {"index": 0, "finish_reason": "stop", "message": message, **choice}
+        body = {"object": "chat.completion", "id": "1", "created": 1, "model": "m"}
+        return web.json_response({**body, "choices": [whole], "usage": usage})
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+async def test_the_word_counts_where_a_server_tells_of_thoughts() -> None:
+    """The verdicts are those of the reply, whatever a thought could have begun with."""
+    async with JudgeServer(LABELS, gate=Thinking()) as server:
+        found = await judged(settings(server))
+    assert {p for by in found.probabilities.values() for p in by.values()} == {0.0}
+    assert not any(any(row) for row in found.verdicts.response_by_passage)
 
 
 def test_white_space_before_the_word_is_passed_over() -> None:
     """Some models begin a line first."""
-    choice = told(("yes", math.log(0.6)), ("no", math.log(0.4)))
+    choice = told(("yes", of(0.6)), ("no", of(0.4)))
     choice["logprobs"]["content"].insert(0, {"token": "\n", "logprob": 0.0, "top_logprobs": []})
-    assert probability(choice) == pytest.approx(0.6)
+    assert probability(choice, "\nyes", said=True) == pytest.approx(0.6)
 
 
 def test_the_threshold_is_part_of_the_version_where_it_counts() -> None:

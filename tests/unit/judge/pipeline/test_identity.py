@@ -86,6 +86,18 @@ def test_the_version_as_it_is_shipped_stays() -> None:
     )
 
 
+@pytest.mark.parametrize("more", [{"claims_per_call": 3}, {"passages_per_call": 3}])
+def test_caps_of_claims_and_passages_count_where_any_are_asked_about(more: dict[str, Any]) -> None:
+    """A pair has one of each; only quotes are asked for of several."""
+    pairs = replace(SHIPPED, pipeline="pairs")
+    assert version(replace(pairs, **more)) == version(pairs)
+    related = replace(pairs, relevant_to_question="judged")
+    assert version(replace(related, **more)) == version(related)
+    quoted = replace(pairs, evidence="quote")
+    assert version(replace(quoted, **more)) != version(quoted)
+    assert version(replace(pairs, prompt_tokens=9_000)) != version(pairs)
+
+
 def test_caps_beyond_the_hardest_are_the_hardest() -> None:
     """Twelve is the most: 50 claims a call are the same judge as 12."""
     assert version(replace(SHIPPED, claims_per_call=50)) == version(

@@ -16,7 +16,7 @@ from monitor.judge.pipeline.asking import Asker
 from monitor.judge.pipeline.extraction import Extractor
 from monitor.judge.pipeline.material import Caps
 from monitor.judge.pipeline.pairing import PairRequest
-from monitor.judge.pipeline.pairs import AskedModel, PairVerifier
+from monitor.judge.pipeline.pairs import WEIGHS_ALL, AskedModel, PairVerifier
 from monitor.judge.pipeline.pipeline import Pipeline
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.ports import Reply, Task, Terms
@@ -137,6 +137,21 @@ async def test_all_passages_as_one_have_a_probability_too() -> None:
         said = found.probabilities[f"c{i + 1}"]
         assert ("+" in said) is not any(row)
         assert said.get("+", 1.0) == CASE.verdicts.response_by_context[i]
+
+
+async def test_who_learns_the_threshold_has_it_of_all_claims() -> None:
+    """No verdict changes, and no claim of the reference has one."""
+    before = WEIGHS_ALL.set(True)
+    try:
+        found = await judged(Truthful(CASE.labels), CASE.interaction, "pairs")
+    finally:
+        WEIGHS_ALL.reset(before)
+    assert (
+        found.verdicts == (await judged(Truthful(CASE.labels), CASE.interaction, "pairs")).verdicts
+    )
+    assert {claim for claim, said in found.probabilities.items() if "+" in said} == {
+        f"c{i + 1}" for i in range(len(found.claims.response))
+    }
 
 
 async def test_other_pipelines_keep_no_probabilities() -> None:

@@ -601,14 +601,22 @@ async def test_a_reply_that_is_asked_for_again_has_room_in_every_manner(
         assert len(found.claims.response) == number
 
 
-async def test_empty_replies_are_no_matter_of_the_shape() -> None:
-    """A provider that has a bad minute is asked as before when it is over."""
+@pytest.mark.parametrize(
+    ("reply", "again"), [("", ["v!"]), (Reply("\n", "length", PRICE), ["v", "v"])]
+)
+async def test_replies_without_a_word_are_no_matter_of_the_shape(
+    reply: str | Reply, again: list[str]
+) -> None:
+    """A provider that has a bad minute is asked as before when it is over.
+
+    So is a model that was cut within its thoughts.
+    """
     choice = MannerChoice("auto")
     for _ in range(30):
-        model = Model(TWO_TEXTS, answers=(None, None, lambda _: ""))
+        model = Model(TWO_TEXTS, answers=(None, None, lambda _: reply))
         asker = Asker(model, load_prompts(), manner=choice)
         await Pipeline(asker, Extractor(asker), lambda _: IDENTITY).judge(FULL, CostMeter())
-        assert model.tasks()[2:] == ["v", "v!"]
+        assert model.tasks()[2:] == ["v", *again]
     assert choice.now == Manner.FIXED
 
 
