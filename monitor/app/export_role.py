@@ -11,7 +11,8 @@ from monitor.app.scores import Aggregators, burst_allowance, promises, segment_n
 from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
 from monitor.exporter.baselines.baselines import learning_slots
-from monitor.exporter.baselines.unlikely import unlikely
+from monitor.exporter.baselines.unlikely import outlooks
+from monitor.exporter.baselines.without import unlearned
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.missing import MissingMetric, missing_of
@@ -80,8 +81,11 @@ class ExportRole:
         if not exporter.is_ready:
             return []
         now = exporter.clock()
-        late = unlikely(found.baselines, found.scores, now)
-        return score_tables(found.scores, learning_slots(found.baselines), now, late)
+        learning, due = (
+            learning_slots(found.baselines),
+            outlooks(found.baselines, found.scores, now),
+        )
+        return score_tables(found.scores, learning, now, due, unlearned(found.baselines))
 
     async def run(self, stop: asyncio.Event, pages: Pages) -> None:
         """Until ``stop`` is set; raises ``MonitorError`` when it cannot go on."""

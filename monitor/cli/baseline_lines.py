@@ -13,11 +13,13 @@ def pair_line(row: dict[str, Any]) -> str:
     """One application and judge; where that is enough to learn from, that nobody has published it.
 
     >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 1000}
-    >>> row["unlikely"] = False
+    >>> row |= {"unlikely": False, "week": True}
     >>> pair_line({**row, "least": 60, "due": False})
     'bot  a@1  learning: 9 of 1000 scored slots, or a week of at least 60'
     >>> pair_line({**row, "least": 60, "due": False, "unlikely": True}).split("least ")[-1]
     '60; at this pace it comes late or never: set one'
+    >>> pair_line({**row, "least": 60, "due": False, "week": False}).split(": ")[-1]
+    '9 of 1000 scored slots'
     >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("least ")[-1]
     '60: done; no exporter has published it yet'
     >>> held = {"origin": "learned", "provisional": True, "effective_from": "now"}
@@ -29,7 +31,7 @@ def pair_line(row: dict[str, Any]) -> str:
     who = f"{row['application']}  {row['judge']}"
     if row["learning"]:
         found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
-        if row["least"] < row["needed"]:
+        if row["week"] and row["least"] < row["needed"]:
             found += f", or a week of at least {row['least']}"
         if row["due"]:
             return f"{found}: done; no exporter has published it yet"
@@ -80,8 +82,10 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
     return "  ".join([*parts, segments]).rstrip()
 
 
-def without_line(name: str, metric: dict[str, Any]) -> str:
+def without_line(name: str, metric: dict[str, Any], *, week: bool = True) -> str:
     """A watched metric that has no baseline: how many values there are, and what it takes.
+
+    ``week``: so long slots are held.
 
     >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "enough": 1000}
     >>> metric |= {"days": 2, "needed_days": 7, "full_s": None}
@@ -98,7 +102,7 @@ def without_line(name: str, metric: dict[str, Any]) -> str:
     found = f"    {name:30} no baseline, and so no alarm: {_counted(metric['values'], 'value')}"
     needed = metric["needed"]
     if metric["learns_from"] == "slots":
-        full = f"a week or {metric['enough']} slots are full"
+        full = f"{'a week or ' if week else ''}{metric['enough']} slots are full"
         if metric["full_s"] is not None:
             full = f"{in_words(metric['full_s'])} are full and no alarm is open"
         return f"{found}; it takes {needed}, when {full}"

@@ -61,7 +61,7 @@ def show(
         for name, metric in row["metrics"].items():
             say(metric_line(name, metric, row))
         for name, metric in row["without"].items():
-            say(without_line(name, metric))
+            say(without_line(name, metric, week=row["week"]))
     if not found:
         typer.echo("nothing is known yet: no scores, no baselines", err=True)
 

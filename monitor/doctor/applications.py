@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -15,29 +17,35 @@ from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
+from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
-from monitor.plan.first_evidence import most_held_s, span_of
+from monitor.plan.first_evidence import most_held_s
+from monitor.records import Outcome
 from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, HorizonSpan
 
 #: Score records that are read, at most; and for how many seconds.
 MOST_READ: Final = 20_000
 LIMIT_S: Final = 10.0
+#: Where a day has more, so many runs of them are read, evenly over it.
+RUNS: Final = 50
 #: A time before all records: what is asked for at 0 is not looked up.
 LONG_AGO_S: Final = 1
 #: Seconds that are looked back, where there are too many records in what is held.
-_SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S, 21_600, 3_600, 600, 60)
+_SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S)
 #: With so many usual gaps of silence one has ended, or had not begun.
 _GAPS: Final = 10
-#: And with so much of it.
-_SILENCE_S: Final = 2 * DAY_S
+#: And with so much of it: a long weekend is none, but where another judge has come in its place.
+_SILENCE_S: Final = 4 * DAY_S
+_REPLACED_S: Final = 2 * DAY_S
 
 
 class SeenApplication(NamedTuple):
     """An application and judge with so many scored a day, for ``scored_s`` seconds.
 
     None: for longer than was looked back. ``is_given``: the configuration has all baselines.
-    ``has_baseline``: there is one of any watched metric.
+    ``has_baseline``: there is one of any watched metric. It is learned anew from what was scored in
+    the last ``anew_s`` seconds, None where nobody has reset it.
     """
 
     application: str
@@ -46,6 +54,7 @@ class SeenApplication(NamedTuple):
     scored_s: float | None
     is_given: bool = False
     has_baseline: bool = False
+    anew_s: float | None = None
 
     @property
     def is_new(self) -> bool:
@@ -58,71 +67,157 @@ class SeenApplication(NamedTuple):
         >>> one = SeenApplication("bot", "a@1", 20.0, 2.5 * DAY_S)
         >>> one.left_s(7.0 * DAY_S) / DAY_S, one.left_s(DAY_S)
         (4.5, 0.0)
+        >>> one._replace(anew_s=3_600.0).left_s(DAY_S) / 3_600
+        23.0
         """
-        return None if self.scored_s is None else max(0.0, after_s - self.scored_s)
+        learned_s = self.scored_s if self.anew_s is None else self.anew_s
+        return None if learned_s is None else max(0.0, after_s - learned_s)
 
 
 class SeenApplications(NamedTuple):
     """Those of the last ``looked_back_s`` seconds, the most frequent first.
 
-    None of them: it could not be read in time.
+    None of them: it could not be read in time. ``share_read`` of the records of that time were
+    read, and of these ``share_scored`` teach a baseline, None where that is not known.
     """
 
     found: Sequence[SeenApplication]
     looked_back_s: float
+    share_read: float = 1.0
+    share_scored: float | None = None
 
 
 NOTHING_SEEN: Final = SeenApplications((), 0.0)
 
 
+class ScoreLine(NamedTuple):
+    """What a score record says of itself; it is ``scored`` where a baseline may learn from it."""
+
+    pair: JudgedApplication
+    at: float
+    scored: bool
+
+
+@dataclass
+class Sightings:
+    """The score records of an application and judge, in any order.
+
+    ``times`` are the event times of those that are scored; ``first`` and ``number`` are of all.
+    """
+
+    times: list[float] = field(default_factory=list)
+    first: float = math.inf
+    number: int = 0
+
+    def add(self, line: ScoreLine) -> None:
+        """One more."""
+        self.first, self.number = min(self.first, line.at), self.number + 1
+        if line.scored:
+            self.times.append(line.at)
+
+
+class ReadScores:
+    """Score records as they are read from ``since`` on, and which share of them is scored.
+
+    Where all between the two times of ``window`` are among them it is the share of these, by the
+    broker's time, by which the records of a day are counted.
+    """
+
+    def __init__(self, since: float, window: tuple[float, float]) -> None:
+        self._since, self._window = since, window
+        self.by_pair: dict[JudgedApplication, Sightings] = {}
+        self.number = 0
+        self._all, self._within = [0, 0], [0, 0]
+
+    def add(self, value: bytes | None, timestamp_ms: int) -> None:
+        """One more; what cannot be read is not scored."""
+        self.number += 1
+        line, (start, until) = score_line(value), self._window
+        scored = line is not None and line.scored
+        for counts in (self._all, self._within)[: 1 + (start <= timestamp_ms / 1000 < until)]:
+            counts[0] += scored
+            counts[1] += 1
+        if line is not None and line.at >= self._since:
+            self.by_pair.setdefault(line.pair, Sightings()).add(line)
+
+    @property
+    def share_scored(self) -> float | None:
+        """None where nothing was read."""
+        # Else some hours would be missing, and money may be spent in the first one of each day.
+        is_whole = self._since <= self._window[0] and self._within[1]
+        scored, number = self._within if is_whole else self._all
+        return scored / number if number else None
+
+
 async def seen_applications(
-    settings: Settings, scan: TopicScan, per_day: float, now: float
+    settings: Settings,
+    scan: TopicScan,
+    span: HorizonSpan,
+    window: tuple[float, float],
+    now: float,
 ) -> SeenApplications:
     """By the score records that count, the latest of them where they are many.
 
-    ``per_day`` are scored of all together.
+    Of more than can be read of a day it is by runs of them, spread over the day: money may be spent
+    in its first hour. What is said of these is an estimate. ``window`` are the times between which
+    the share of scored ones is asked for.
     """
-    topics = settings.kafka.topics
-    longest_s = most_held_s(settings, span_of(settings, per_day))
+    topics, longest_s = settings.kafka.topics, most_held_s(settings, span)
     try:
         async with asyncio.timeout(LIMIT_S):
-            back_s = await _looked_back_s(scan, topics.scores, longest_s, now)
+            back_s, number = await _looked_back(scan, topics.scores, longest_s, now)
             start = now - back_s
             (earlier,) = await scan.counts(topics.scores, [LONG_AGO_S, int(start)])
-            times = await _scored_at(scan, topics.scores, start)
+        found = ReadScores(start, window)
+        is_whole = number <= MOST_READ
+        await _read(_records(scan, topics.scores, start, is_whole=is_whole), found, is_whole)
+        async with asyncio.timeout(LIMIT_S):
+            # Last: what is asked of a client that has read to an end waits for its fetch.
             baselines = await _baselines(scan, topics.control)
     except (TimeoutError, DependencyRefused):  # the other checks say what may not be read
         return NOTHING_SEEN
-    return SeenApplications(
-        made(times, None if not earlier else start, now, settings, baselines), back_s
-    )
+    share_read = 1.0 if is_whole else min(1.0, found.number / number)
+    since = None if not earlier else start
+    seen_now = made(found.by_pair, since, now, settings, baselines, share_read)
+    return SeenApplications(seen_now, back_s, share_read, found.share_scored)
 
 
-async def _looked_back_s(scan: TopicScan, topic: str, longest_s: int, now: float) -> int:
-    """As long as possible, with not too many records."""
-    for back_s in (longest_s, *(each for each in _SHORTER if each < longest_s)):
+async def _looked_back(scan: TopicScan, topic: str, longest_s: int, now: float) -> tuple[int, int]:
+    """As long as possible, with not too many records, but a day; and how many that are."""
+    shorter = [each for each in _SHORTER if each < longest_s]
+    for back_s in (longest_s, *shorter):
         (number,) = await scan.counts(topic, [int(now - back_s), int(now) + DAY_S])
         if number <= MOST_READ:
-            return back_s
-    return _SHORTER[-1]
+            break
+    return back_s, number
 
 
-async def _scored_at(
-    scan: TopicScan, topic: str, start: float
-) -> dict[JudgedApplication, list[float]]:
-    """Event times from then on, by application and judge."""
-    found: dict[JudgedApplication, list[float]] = {}
-    async for record in scan.records(topic, start_ms=int(start * 1000), strictly=True):
-        scored = scored_by(record.value)
-        if scored is not None and scored[1] >= start:
-            found.setdefault(scored[0], []).append(scored[1])
-    return found
+def _records(
+    scan: TopicScan, topic: str, start: float, *, is_whole: bool
+) -> AsyncIterator[KafkaRecord]:
+    start_ms = int(start * 1000)
+    if is_whole:
+        return scan.records(topic, start_ms=start_ms, strictly=True)
+    return scan.spread(topic, start_ms, RUNS, MOST_READ)
 
 
-def scored_by(line: bytes | None) -> tuple[JudgedApplication, float] | None:
-    """Of which application and judge a score record is, and when; None where it has no value.
+async def _read(records: AsyncIterator[KafkaRecord], found: ReadScores, is_whole: bool) -> None:
+    """All of them; of runs of them those that come in time are enough."""
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            async for record in records:
+                found.add(record.value, record.timestamp)
+    except TimeoutError:
+        if is_whole or not found.number:
+            raise
 
-    Not by the model: these are many, and all else on them does not matter.
+
+def score_line(line: bytes | None) -> ScoreLine | None:
+    """None for what is no score record.
+
+    Not by the model: these are many, and all else on them does not matter. A baseline is learned
+    from what has an outcome ``scored``, a value, and a place among the others: an interaction that
+    somebody has forced to be judged has none.
     """
     try:
         fields = json.loads(line or b"")
@@ -130,11 +225,12 @@ def scored_by(line: bytes | None) -> tuple[JudgedApplication, float] | None:
         values = fields["scores"].values()
         pair = fields["application"], f"{judge['name']}@{judge['version']}"
         at = datetime.fromisoformat(fields["event_time"]).timestamp()
+        counts = fields["outcome"] == Outcome.SCORED and fields["sampling"]["u"] is not None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # the exporter counts and names them
     if not isinstance(pair[0], str):
         return None
-    return (pair, at) if any(isinstance(value, int | float) for value in values) else None
+    return ScoreLine(pair, at, counts and any(isinstance(x, int | float) for x in values))
 
 
 async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord]:
@@ -155,28 +251,46 @@ async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord
 
 
 def made(
-    times: Mapping[JudgedApplication, Iterable[float]],
+    sighted: Mapping[JudgedApplication, Sightings],
     since: float | None,
     now: float,
     settings: Settings,
     baselines: Mapping[str, BaselineRecord],
+    share_read: float = 1.0,
 ) -> list[SeenApplication]:
-    """Those that are scored yet, by the event times of each from ``since`` on.
+    """Those that are scored yet, by what was read of each from ``since`` on.
 
-    ``since`` is None where there are no earlier ones.
+    ``since`` is None where there are no earlier ones. One with a baseline that holds has not ended,
+    if no other judge of its application has come after it.
     """
     watched = set[str](settings.drift.metrics)
     fixed = fixed_baselines(settings.drift.baselines)
-    found = [
-        _with_baseline(one, watched, fixed, baselines)
-        for pair, at in times.items()
-        if (one := seen(pair, sorted(at), since, now)) is not None
-    ]
+    scored = {pair: one for pair, one in sighted.items() if one.times}
+    latest = dict[str, float]()
+    for (application, _), read in scored.items():
+        latest[application] = max(latest.get(application, -math.inf), max(read.times))
+    found = []
+    for pair, read in scored.items():
+        times = sorted(read.times)
+        one = _with_baseline(
+            seen(pair, read, since, now, share_read), times, now, watched, fixed, baselines
+        )
+        is_replaced = times[-1] < latest[pair[0]]
+        stays = one.has_baseline and not is_replaced
+        if stays or not _has_ended(times, now, is_replaced=is_replaced):
+            found.append(one)
     return sorted(found, key=lambda one: (-one.per_day, one.application, one.judge))
+
+
+def _has_ended(times: Sequence[float], now: float, *, is_replaced: bool) -> bool:
+    gap_s = (times[-1] - times[0]) / max(1, len(times) - 1)
+    return now - times[-1] > max(_REPLACED_S if is_replaced else _SILENCE_S, _GAPS * gap_s)
 
 
 def _with_baseline(
     one: SeenApplication,
+    times: Sequence[float],
+    now: float,
     watched: set[str],
     fixed: Callable[[str, str], Normal | None],
     baselines: Mapping[str, BaselineRecord],
@@ -185,33 +299,52 @@ def _with_baseline(
     given = set(normal.metrics) if normal is not None else set[str]()
     record = baselines.get(baseline_key(one.application, one.judge))
     held = given | (set(record.metrics) if record is not None else set[str]())
-    return one._replace(is_given=watched <= given, has_baseline=bool(watched & held))
+    return one._replace(
+        is_given=watched <= given,
+        has_baseline=bool(watched & held),
+        anew_s=_anew_s(record, times, now),
+    )
+
+
+def _anew_s(record: BaselineRecord | None, times: Sequence[float], now: float) -> float | None:
+    """How long that is scored which a baseline is learned from after a reset, 0 before any is.
+
+    None without one: it is learned from all there is.
+    """
+    if record is None:
+        return None
+    after = record.learned_after if record.metrics else record.effective_from
+    if after is None:
+        return None
+    later = times[bisect_right(times, after.timestamp()) :]
+    return now - later[0] if later else 0.0
 
 
 def seen(
-    pair: JudgedApplication, times: Sequence[float], since: float | None, now: float
-) -> SeenApplication | None:
-    """Of one, by its event times in their order; None where it has ended.
+    pair: JudgedApplication,
+    sighted: Sightings,
+    since: float | None,
+    now: float,
+    share_read: float = 1.0,
+) -> SeenApplication:
+    """Of one that is scored.
 
-    >>> one = seen(("bot", "a@1"), [hour * 3_600.0 for hour in range(36)], None, 1.5 * DAY_S)
+    >>> hours = [hour * 3_600.0 for hour in range(36)]
+    >>> one = seen(("bot", "a@1"), Sightings(hours, 0.0, 36), None, 1.5 * DAY_S)
     >>> one.per_day, one.scored_s
     (24.0, 129600.0)
-    >>> seen(("bot", "a@1"), [0.0, 3_600.0], None, 4.0 * DAY_S) is None
-    True
     """
-    first, last = times[0], times[-1]
-    gap_s = (last - first) / max(1, len(times) - 1)
-    if now - last > max(_SILENCE_S, _GAPS * gap_s):
-        return None
-    # Where what came before was not read, it began then only if it was silent for long enough.
-    began = since is None or first - since > _GAPS * (now - first) / len(times)
+    times, first = sorted(sighted.times), sighted.first
+    # Where what came before was not read, it began then only if it was silent for long enough:
+    # what is not scored, since money is spent, is no silence.
+    began = since is None or first - since > _GAPS * (now - first) / sighted.number
     start = first if since is None or began else since
     midnight = now // DAY_S * DAY_S
     per_day = pace_since(bisect_left(times, midnight), start, midnight)
     if per_day is None:
         least_s = DAY_S if since is None or began else 1.0
         per_day = len(times) / max(least_s, now - start) * DAY_S
-    return SeenApplication(*pair, per_day, now - first if began else None)
+    return SeenApplication(*pair, per_day / share_read, now - times[0] if began else None)
 
 
 def pace_since(number: int, began: float, until: float) -> float | None:

@@ -29,6 +29,11 @@ _USUAL: Final = "faithfulness"
 #: To be replaced by what is normal, and by what is good enough: examples.
 _NORMAL_LOSS, _WORST_LOSS = 0.08, 0.1
 
+#: Score records that are not scored are told of from such a share of the others on.
+_FEW: Final = 0.05
+#: What they are.
+OTHERS: Final = "over budget, forced, failed or unscorable"
+
 #: Of several applications, so many are named.
 _NAMED: Final = 2
 _SHOW: Final = " (rag-monitor baseline show)"
@@ -42,11 +47,21 @@ async def examine(settings: Settings, target: str, found: JudgedPace) -> list[Re
     """What the pace means; ``target`` is the topic that tells it."""
     if not settings.drift.metrics:
         return []
+    if not found.per_day:
+        return [_nothing(target, found)]
     seen: Delays | None = {}
     if (one := told_of(settings, found)) is not None:
         # Seconds of it: the other checks go on.
         seen = await asyncio.to_thread(delays, settings, found, one)
     return [line(settings, target, found, seen)]
+
+
+def _nothing(target: str, found: JudgedPace) -> ReportLine:
+    shown = f"none of about {_number(found.others_per_day)} score records a day is scored"
+    if found.seen.share_read < 1.0:
+        shown += f", as far as {_number(100 * found.seen.share_read)} % of them tell"
+    shown += f": {OTHERS}"
+    return warn("evidence", target, shown, "see their outcome and reason, and the limits")
 
 
 def told_of(settings: Settings, found: JudgedPace) -> SeenApplication | None:
@@ -74,7 +89,7 @@ def _known(found: JudgedPace) -> Sequence[SeenApplication]:
 def evidence_of(settings: Settings, found: JudgedPace, one: SeenApplication) -> FirstEvidence:
     """Of one application and judge, beside the others."""
     is_given = one.is_given if found.seen.found else None
-    return first_evidence(settings, one.per_day, found.per_day, is_given=is_given)
+    return first_evidence(settings, one.per_day, found.per_day, is_given=is_given, span=found.span)
 
 
 def _are_several(found: JudgedPace) -> bool:
@@ -88,7 +103,9 @@ def delays(settings: Settings, found: JudgedPace, one: SeenApplication) -> Delay
     """
     judged = Judged(one.per_day / DAY_MINUTES, "traffic", 0.0)
     is_given = one.is_given if found.seen.found else None
-    simulated = simulation(settings, found.assumed(), judged, found.per_day, is_given=is_given)
+    simulated = simulation(
+        settings, found.assumed(), judged, found.per_day, is_given=is_given, span=found.span
+    )
     if simulated.alarms_too_often:
         return None
     seen = simulated.delays(_SAID)
@@ -102,6 +119,8 @@ def line(settings: Settings, target: str, found: JudgedPace, seen: Delays | None
     """All that there is to say; ``seen`` is empty where it was not worked out, see ``delays``."""
     shown = f"about {_number(found.per_day)} "
     shown += "a day would be judged of the traffic so far" if found.is_expected else "judged a day"
+    if notes := _notes(found):
+        shown += f" ({'; '.join(notes)})"
     several = _are_several(found)
     shown += _of_several(settings, found) if several else _of_one(settings, found)
     if seen is None:
@@ -123,6 +142,22 @@ def _number(per_day: float) -> str:
     return f"{per_day:,.0f}" if per_day >= 10 else f"{per_day:.2g}"
 
 
+def _notes(found: JudgedPace) -> list[str]:
+    """What is not counted, and of what it is known which applications there are, where both matter.
+
+    Where all is read of a day or more nothing is to be said of that.
+    """
+    seen, notes = found.seen, list[str]()
+    if found.others_per_day > _FEW * found.per_day:
+        notes.append(f"{_number(found.others_per_day)} more are not scored: {OTHERS}")
+    if seen.share_read < 1.0:
+        share = f"{_number(100 * seen.share_read)} %"
+        notes.append(f"by {share} of the last day's records: small applications may be missing")
+    elif seen.found and seen.looked_back_s < DAY_S:
+        notes.append(f"by the last {in_words(seen.looked_back_s)}")
+    return notes
+
+
 def _of_one(settings: Settings, found: JudgedPace) -> str:
     (one,) = _known(found)
     begins = evidence_of(settings, found, one)
@@ -132,8 +167,11 @@ def _of_one(settings: Settings, found: JudgedPace) -> str:
     if not found.is_expected and not found.seen.found:
         shown += ". All are taken for one application: "
         looked_s = found.seen.looked_back_s
-        why = "none of them is scored any more" if looked_s else "which they are of is not known"
-        shown += why
+        shown += (
+            "none of them is scored any more"
+            if looked_s
+            else "which they are of is not known, nor how many of them are scored"
+        )
     return shown
 
 
@@ -159,12 +197,10 @@ def _of_several(settings: Settings, found: JudgedPace) -> str:
         if one not in have and (after_s := evidence_of(settings, found, one).after_s) is not None
     ]
     shown = f" of {len(pairs)} applications and judges"
-    if found.seen.looked_back_s < DAY_S:
-        shown += f" in the last {in_words(found.seen.looked_back_s)}"
     shown += f": {len(have)} of {len(pairs)} have a baseline by now{_SHOW}"
     if learning:
         shown += f", {len(learning)} learn one, {_due(learning)}"
-    held = first_evidence(settings, found.per_day)
+    held = first_evidence(settings, found.per_day, span=found.span)
     if none:
         named = ", ".join(f"{one.application} ({_number(one.per_day)})" for one in none[:_NAMED])
         more = f" and {len(none) - _NAMED} more" if len(none) > _NAMED else ""

@@ -159,7 +159,7 @@ def _counted(settings: Settings, found: JudgedPace) -> str:
 def _demands(settings: Settings, found: JudgedPace | None) -> Demands:
     """By the least period; the one that so many judged ask for is another matter."""
     drift = settings.drift
-    asked = horizon_span(None if found is None else found.per_day)
+    asked = horizon_span(None) if found is None else found.span or horizon_span(found.per_day)
     return Demands(
         own_topics.keep_seconds(settings, HorizonSpan(drift.period_s or DAY_S)),
         settings.kafka.max_record_bytes,

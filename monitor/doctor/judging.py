@@ -16,14 +16,16 @@ from monitor.doctor.applications import (
     pace_since,
     seen_applications,
 )
+from monitor.exporter.period import asked_for
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
+from monitor.plan.first_evidence import span_of
 from monitor.plan.plan import Assumed, bought, typical
 from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, day_bounds, pace
+from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, pace
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
@@ -36,13 +38,17 @@ class JudgedPace(NamedTuple):
     """Judged interactions a day; ``is_expected``: nothing is judged yet, and so many would be.
 
     ``sent_per_day`` are the interactions that they are taken from. ``seen`` are the applications
-    and judges that they are of, as far as that could be read.
+    and judges that they are of, as far as that could be read. ``others_per_day`` are score records
+    that teach nothing: over budget, forced, failed or unscorable. ``span`` is what an exporter
+    takes; None: what so many ask for.
     """
 
     per_day: float
     is_expected: bool
     sent_per_day: float
     seen: SeenApplications = NOTHING_SEEN
+    others_per_day: float = 0.0
+    span: HorizonSpan | None = None
 
     def assumed(self) -> Assumed:
         """What to plan with."""
@@ -84,21 +90,31 @@ async def _prices(settings: Settings) -> tuple[float, float] | None:
 async def _scored(
     settings: Settings, connection: Connection, topic: str, sent: float, now: float
 ) -> JudgedPace | None:
-    """By the whole days of a week, like the exporter's period, from the first record on."""
+    """By the whole days of a week, like the exporter's period, from the first record on.
+
+    The broker counts records. How many of them are scored is taken from those that are read: where
+    all of these days are, it is no estimate.
+    """
     scan, bounds = await _scan(connection), day_bounds(now)
     try:
         counts = await scan.counts(topic, bounds)
         if not any(counts):
             return None
         began = await _began(scan, topic, bounds, counts)
-        per_day = pace_since(sum(counts), began, bounds[-1])
-        if per_day is None:  # it began on the last of them
+        records, until = pace_since(sum(counts), began, bounds[-1]), float(bounds[-1])
+        if records is None:  # it began on the last of them
             (number,) = await scan.counts(topic, [began, int(now) + DAY_S])
-            per_day = number / max(1.0, (now - began) / DAY_S)
-        seen = await seen_applications(settings, scan, per_day, now)
+            records, until = number / max(1.0, (now - began) / DAY_S), now + DAY_S
+            span = span_of(settings, records)
+        elif settings.drift.period_s is None:
+            span = await asked_for(scan, topic, now)
+        else:
+            span = HorizonSpan(settings.drift.period_s)
+        seen = await seen_applications(settings, scan, span, (float(began), until), now)
     finally:
         await scan.stop()
-    return JudgedPace(per_day, False, sent, seen)
+    share = 1.0 if seen.share_scored is None else seen.share_scored
+    return JudgedPace(share * records, False, sent, seen, (1.0 - share) * records, span)
 
 
 async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Sequence[int]) -> int:

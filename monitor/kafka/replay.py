@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
@@ -31,6 +31,9 @@ POLL_MS = 200
 CHUNK = 100
 #: For how long one chunk may take before its partitions go to another member.
 REBALANCE_MS = 300_000
+
+#: Multiples of it fill the numbers from 0 to 1 evenly.
+_GOLDEN: Final = 0.6180339887498949
 
 #: Handles records in order; how many of them, from the first, are done: fewer than all ends it.
 Take = Callable[[Sequence[KafkaRecord]], Awaitable[int]]
@@ -127,6 +130,32 @@ class TopicScan:
                     for record in found:
                         if record.offset < ends[part]:
                             yield record
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, topic, error) from error
+
+    async def spread(
+        self, topic: str, start_ms: int, runs: int, most: int
+    ) -> AsyncIterator[KafkaRecord]:
+        """Some of those since then: so many ``runs``, evenly over time, ``most`` in all.
+
+        Each is of one partition, in turn, so that many partitions take no longer. Whoever ends
+        early has runs of all times, too. Raises ``DependencyRefused`` like ``records``.
+        """
+        parts = self._existing(topic)
+        try:
+            starts = await bounded(self._client.since(parts, start_ms), REQUEST_LIMIT_S)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            filled = [part for part in parts if starts.get(part, ends[part]) < ends[part]]
+            for number in _far_apart(runs if filled else 0):
+                part = filled[number % len(filled)]
+                begin, end = _run(starts[part], ends[part], number, runs, most)
+                self._client.assign([part])
+                self._client.seek(part, begin)
+                while found := await self._fetched(part, end):
+                    for record in found:
+                        yield record
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error, topic)) from error
         except (errors.KafkaError, TimeoutError) as error:
@@ -283,6 +312,26 @@ class TopicScan:
         # The client awaits a task that it has cancelled, which fails where that never began to run.
         await asyncio.sleep(0)
         await stopped(self._client.stop(), "scan")
+
+
+def _run(first: int, beyond: int, number: int, runs: int, most: int) -> tuple[int, int]:
+    """Where one of them begins and ends, somewhere in its part: what comes at regular times is met.
+
+    >>> [_run(0, 1_000, number, 2, 100) for number in (0, 1)]
+    [(0, 50), (778, 828)]
+    """
+    each, length = (beyond - first) / runs, max(1, most // runs)
+    begin = first + round(each * number + max(0.0, each - length) * (number * _GOLDEN % 1.0))
+    return max(first, min(begin, beyond - length)), min(begin + length, beyond)
+
+
+def _far_apart(number: int) -> list[int]:
+    """Numbers below it in an order of which each beginning lies evenly.
+
+    >>> _far_apart(8)
+    [0, 5, 2, 7, 4, 1, 6, 3]
+    """
+    return sorted(range(number), key=lambda one: one * _GOLDEN % 1.0)
 
 
 async def require_topic(connection: Connection, health: Health, topic: str) -> None:

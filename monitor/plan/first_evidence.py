@@ -73,15 +73,17 @@ def first_evidence(
     of_all: float | None = None,
     *,
     is_given: bool | None = None,
+    span: HorizonSpan | None = None,
 ) -> FirstEvidence:
     """By these settings, with so many judged a day (above 0) of one application and judge.
 
     ``of_all`` are judged a day together with the others, None where there are none. A baseline is
     given where an entry has all metrics that are watched: the others are learned. ``is_given``
-    says so of this application; None: no application is known.
+    says so of this application; None: no application is known. ``span`` is what an exporter takes;
+    None: what so many ask for.
     """
     drift = settings.drift
-    held = span_of(settings, per_day if of_all is None else of_all)
+    held = span or span_of(settings, per_day if of_all is None else of_all)
     period_s, least = held.period_s, _least_per_day(settings, held)
     if is_given is None:
         watched = set(drift.metrics)

@@ -15,7 +15,7 @@ from monitor.records import durations
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance
 from monitor.stats.estimate import wilson
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, HorizonSpan
 from monitor.stats.threshold import LEAST_PER_DAY, WEEK_S, threshold
 
 #: Calls, prompt and completion tokens of a judgement: docs/judge.md, "What it costs".
@@ -183,14 +183,15 @@ def watch(
     of_all: float | None = None,
     *,
     is_given: bool | None = None,
+    span: HorizonSpan | None = None,
 ) -> WatchSettings:
     """How the detector watches it: ``drift.*``, and so many ``members`` a slot.
 
-    ``of_all`` and ``is_given`` are as ``first_evidence`` has them.
+    ``of_all``, ``is_given`` and ``span`` are as ``first_evidence`` has them.
     """
     drift, per_day = settings.drift, found.per_day if of_all is None else of_all
     week = drift.judged_per_week or max(LEAST_PER_DAY, per_day) * WEEK_S / DAY_S
-    begins = first_evidence(settings, found.per_day, of_all, is_given=is_given)
+    begins = first_evidence(settings, found.per_day, of_all, is_given=is_given, span=span)
     return WatchSettings(
         threshold(week * len(drift.metrics), drift.false_alarms_per_week),
         begins.learned_from,
@@ -210,11 +211,12 @@ def simulation(
     of_all: float | None = None,
     *,
     is_given: bool | None = None,
+    span: HorizonSpan | None = None,
 ) -> Simulation:
     """Monitors with these settings, beside other applications as ``watch`` has them."""
     of_all_per_minute = found.per_minute if of_all is None else of_all / DAY_MINUTES
     slot = members(settings, assumed, found._replace(per_minute=of_all_per_minute))
-    watched = watch(settings, found, slot, of_all, is_given=is_given)
+    watched = watch(settings, found, slot, of_all, is_given=is_given, span=span)
     return Simulation(quality(settings, assumed), watched)
 
 

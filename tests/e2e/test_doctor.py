@@ -512,6 +512,31 @@ async def test_evidence_is_told_by_application(kafka_broker: KafkaBroker) -> Non
     assert found["found"].endswith("(cat, the smallest that gets one, with 30 a day)")
 
 
+@pytest.mark.timeout(180)
+async def test_only_what_is_scored_is_judged(kafka_broker: KafkaBroker) -> None:
+    """Money for the first 300 of 25,000 a day: a part of all is read, of all hours alike."""
+    topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
+    scores, sent, now = topics["kafka__topics__scores"], 25_000, int(time.time())
+    scored = json.loads(judged_each_day(1, 1, 0.9)[0].value or b"")
+    there = list[Record]()
+    for number in range(2 * sent):
+        at = now - 2 * DAY_S + number * DAY_S / sent
+        told = scored | {"event_time": datetime.fromtimestamp(at, UTC).isoformat()}
+        if at % DAY_S >= 300 * DAY_S / sent:
+            told |= {"outcome": "over_budget", "scores": {}}
+        there.append(Record(json.dumps(told).encode(), timestamp_ms=int(at * 1000)))
+    await produce(kafka_broker.bootstrap, scores, there)
+    said = await doctor(kafka_broker.bootstrap, **topics, drift__metrics="faithfulness")
+    (found,) = said.of("evidence", scores)
+    share = re.match(
+        r"about (\d+) judged a day \(24,\d\d\d more are not scored: over budget, forced, failed or "
+        r"unscorable; by \d\d % of the last day's records: ",
+        found["found"],
+    )
+    assert share is not None, found
+    assert int(share[1]) == pytest.approx(300, rel=0.4)
+
+
 @pytest.mark.timeout(120)
 async def test_a_begin_is_the_first_record_that_there_is(kafka_broker: KafkaBroker) -> None:
     """Where there are earlier ones than what is looked at, nobody knows when it began."""

@@ -57,6 +57,15 @@ def without_baseline(
     return found
 
 
+def unlearned(baselines: Baselines) -> frozenset[JudgedApplication]:
+    """The applications and judges of which nobody learns what has no baseline."""
+    return frozenset(
+        (one.application, one.judge)
+        for one in baselines.records().values()
+        if learns_from_of(one) is None
+    )
+
+
 def learns_from_of(record: BaselineRecord | None) -> str | None:
     """What a metric without a baseline is learned from: ``slots``, until there is a whole record.
 

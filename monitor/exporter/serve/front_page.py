@@ -8,10 +8,11 @@ stands in ``front_page.html``, which escapes every text. It says nothing that ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from monitor.exporter.scores.outlook import Outlook
 from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_in_words
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
@@ -155,20 +156,30 @@ def _table(found: ScoreTable) -> _PageTable:
     caution = ", a lexical check" if found.judge.startswith("offline@") else ""
     note = f"judged by {found.judge}{caution}; the last {found.window}"
     if found.learning is not None:
-        note += "; the baseline is being learned: {:,} of {:,}, no alarm until then".format(
-            *found.learning
-        )
-        if found.is_unlikely:
-            note += "; at this pace it comes late or never: rag-monitor baseline set"
+        note += "; the baseline is being learned: {:,} of {:,}".format(*found.learning)
+        note += _outlook(found.outlook)
     worse_first = sorted(found.rows, key=lambda each: (not each.is_worse, not each.is_watched))
     return _PageTable(found.application, note, [_row(each) for each in worse_first])
+
+
+def _outlook(found: Outlook | None) -> str:
+    """What a week gives is enough, where it is held; and at this pace it may come late or never."""
+    until, shown = ", no alarm until then", ""
+    if found is not None and found.least is not None:
+        shown = f", or a week of at least {found.least:,}"
+        if found.week_s is not None:
+            over = datetime.fromtimestamp(found.week_s, UTC)
+            shown += f" (over on {over:%Y-%m-%d %H:%M} UTC)"
+    if found is not None and found.is_unlikely:
+        until += "; at this pace it comes late or never: rag-monitor baseline set"
+    return shown + until
 
 
 def _row(found: ScoreRow) -> _PageRow:
     better = CATALOGUE[found.metric].higher_is_better
     state = "worse" if found.is_worse else "no alarm" if found.normal is not None else ""
     if found.normal is None and found.is_watched:
-        state = "learning"
+        state = "learning" if found.is_learned else "no baseline: set or freeze it"
     sign = "≥" if better else "≤"
     return _PageRow(
         found.metric,

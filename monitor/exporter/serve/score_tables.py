@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftState
+from monitor.exporter.scores.outlook import Outlook
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.estimate import Estimate
 
@@ -20,7 +22,8 @@ class ScoreRow(NamedTuple):
     """One metric: its mean with the interval, the effective number, and what is normal.
 
     ``normal`` is the baseline with its tolerance, None where there is none (yet); ``is_watched``
-    whether an alarm can open on it, ``is_worse`` whether one has.
+    whether an alarm can open on it, ``is_worse`` whether one has. Not ``is_learned``: nobody
+    learns a baseline of it, since people have decided.
     """
 
     metric: str
@@ -31,6 +34,7 @@ class ScoreRow(NamedTuple):
     normal: float | None
     is_watched: bool
     is_worse: bool
+    is_learned: bool = True
 
     @property
     def is_beyond(self) -> bool:
@@ -48,7 +52,7 @@ class ScoreTable(NamedTuple):
     """An application and judge over one window.
 
     ``learning`` is how many scored slots there are of those that a baseline takes; None when there
-    is a baseline, or none is to be learned. ``is_unlikely``: at this pace it comes late or never.
+    is a baseline, or none is to be learned. ``outlook`` says when it comes, None: not known.
     """
 
     application: str
@@ -56,7 +60,7 @@ class ScoreTable(NamedTuple):
     window: str
     rows: Sequence[ScoreRow]
     learning: tuple[int, int] | None
-    is_unlikely: bool = False
+    outlook: Outlook | None = None
 
 
 Pair = tuple[str, str]
@@ -66,13 +70,14 @@ def score_tables(
     aggregator: ScoreAggregator,
     learning: Mapping[Pair, tuple[int, int]],
     now: float,
-    unlikely: Collection[Pair] = frozenset(),
+    outlooks: Mapping[Pair, Outlook] = MappingProxyType({}),
+    unlearned: Collection[Pair] = frozenset(),
 ) -> list[ScoreTable]:
     """One for each application and judge with a value within the horizon, by name.
 
     Over the shortest window in which a metric has five effective interactions, else the longest.
     ``learning`` says how many scored slots there are, and are needed, where there is no baseline;
-    ``unlikely`` are those of whom one comes late or never.
+    ``outlooks`` say when one comes. Of the ``unlearned`` nobody learns what has none.
     """
     estimates = defaultdict[Pair, dict[str, dict[str, Estimate]]](dict)
     for found in chain.from_iterable(aggregator.blocks()):
@@ -86,8 +91,8 @@ def score_tables(
     tables = []
     for pair, by_window in sorted(estimates.items()):
         window = _window(aggregator.windows, by_window)
-        rows = _rows(by_window[window], states[pair], watched)
-        tables.append(ScoreTable(*pair, window, rows, learning.get(pair), pair in unlikely))
+        rows = _rows(by_window[window], states[pair], watched, is_learned=pair not in unlearned)
+        tables.append(ScoreTable(*pair, window, rows, learning.get(pair), outlooks.get(pair)))
     return tables
 
 
@@ -100,7 +105,11 @@ def _window(windows: Mapping[str, int], by_window: Mapping[str, Mapping[str, Est
 
 
 def _rows(
-    estimates: Mapping[str, Estimate], states: Mapping[str, DriftState], watched: frozenset[str]
+    estimates: Mapping[str, Estimate],
+    states: Mapping[str, DriftState],
+    watched: frozenset[str],
+    *,
+    is_learned: bool,
 ) -> list[ScoreRow]:
     """In the catalogue's order; those without a value are left out."""
     rows = []
@@ -119,6 +128,7 @@ def _rows(
                 normal,
                 metric in watched,
                 state is not None and state.alarm,
+                is_learned,
             )
         )
     return rows

@@ -9,12 +9,20 @@ import pytest
 
 from monitor.config import Settings, load
 from monitor.doctor.applications import SeenApplication, SeenApplications
-from monitor.doctor.evidence import Delays, better_start, delays, examine, line, told_of
+from monitor.doctor.evidence import (
+    Delays,
+    better_start,
+    delays,
+    evidence_of,
+    examine,
+    line,
+    told_of,
+)
 from monitor.doctor.judging import JudgedPace
 from monitor.doctor.report import CheckStatus, ReportLine
 from monitor.plan.first_evidence import first_evidence
 from monitor.plan.plan import Takes, made
-from monitor.stats.period import DAY_S
+from monitor.stats.period import DAY_S, HorizonSpan
 
 ONE_METRIC = {"drift__metrics": "faithfulness"}
 GIVEN = {"drift__baselines": '[{"application": "*", "metrics": {"faithfulness": 0.92}}]'}
@@ -120,10 +128,52 @@ def test_where_applications_are_not_known_it_says_what_it_supposes() -> None:
     """And promises nothing as of now."""
     found = line(settings(), "t", JudgedPace(500.0, False, 500.0), {}).found
     assert "first evidence after 2 d, when" in found
-    assert found.endswith("All are taken for one application: which they are of is not known")
+    assert found.endswith(
+        "All are taken for one application: which they are of is not known, nor how many of them "
+        "are scored"
+    )
     ended = JudgedPace(500.0, False, 500.0, SeenApplications((), 7.0 * DAY_S))
     found = line(settings(), "t", ended, {}).found
     assert found.endswith("All are taken for one application: none of them is scored any more")
+
+
+def test_what_is_not_scored_is_told_beside() -> None:
+    """Where it is much; and a day of which only a part could be read is said to be so."""
+    found = several(4.0)._replace(others_per_day=96.0)
+    shown = line(settings(**ONE_METRIC), "t", found, {}).found
+    assert shown.startswith(
+        "about 4 judged a day (96 more are not scored: over budget, forced, failed or unscorable): "
+        "first evidence after 15 d"
+    )
+    assert "not scored" not in line(settings(), "t", found._replace(others_per_day=0.1), {}).found
+    part = found.seen._replace(looked_back_s=DAY_S, share_read=0.2)
+    told = "by 20 % of the last day's records: small applications may be missing"
+    for one in (found, several(90_000.0, 20.0)):
+        assert told in line(settings(), "t", one._replace(seen=part), {}).found
+    short = found.seen._replace(looked_back_s=3_600.0)
+    assert "; by the last 60 min)" in line(settings(), "t", found._replace(seen=short), {}).found
+
+
+async def test_where_nothing_is_scored_nothing_is_promised() -> None:
+    """Forced ones, or what a spent budget leaves, teach nothing."""
+    none = JudgedPace(0.0, False, 9.0, SeenApplications((), DAY_S, 0.5), 99.0)
+    (found,) = await examine(settings(), "t", none)
+    assert (found.status, found.found) == (
+        "WARN",
+        "none of about 99 score records a day is scored, as far as 50 % of them tell: over budget, "
+        "forced, failed or unscorable",
+    )
+
+
+def test_the_period_is_that_of_an_exporter() -> None:
+    """It goes by the records that it finds, whatever is scored of them."""
+    found = several(300.0)
+    assert "P is 7 d" in line(settings(), "t", found, {}).found
+    taken = found._replace(span=HorizonSpan(DAY_S, 8 * DAY_S))
+    assert "P is 24 h: evidence of 24 h to 2 d" in line(settings(), "t", taken, {}).found
+    one = taken.seen.found[0]
+    assert evidence_of(settings(), taken, one).period_s == DAY_S
+    assert delays(settings(**ONE_METRIC), taken, one) != delays(settings(**ONE_METRIC), found, one)
 
 
 def test_of_a_new_application_nothing_is_foretold() -> None:

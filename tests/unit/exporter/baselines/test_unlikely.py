@@ -6,7 +6,12 @@ import pytest
 
 from monitor.exporter.baselines.baselines import Baselines, learning_slots
 from monitor.exporter.baselines.learning import Learner, LearningSettings, Progress
-from monitor.exporter.baselines.unlikely import is_unlikely, unlikely
+from monitor.exporter.baselines.unlikely import (
+    is_unlikely,
+    least_of_a_week,
+    outlooks,
+    unlikely,
+)
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.exporter.serve.score_tables import score_tables
@@ -48,8 +53,10 @@ def test_what_is_held_of_a_small_one_is_too_little(per_day: int, days: float, to
     scores, baselines, now = played(per_day, days)
     late = unlikely(baselines, scores, now)
     assert late == ({PAIR} if told else set())
-    (table,) = score_tables(scores, learning_slots(baselines), now, late)
-    assert table.is_unlikely == told
+    due = outlooks(baselines, scores, now)
+    (table,) = score_tables(scores, learning_slots(baselines), now, due)
+    assert table.outlook is not None
+    assert table.outlook.is_unlikely == told
 
 
 def test_a_period_holds_more() -> None:
@@ -62,3 +69,13 @@ def test_a_period_holds_more() -> None:
     assert is_unlikely(busy, LEARNED, 2.0 * DAY_S, 1.1 * DAY_S)
     assert not is_unlikely(busy._replace(slots=600), LEARNED, 2.0 * DAY_S, 1.1 * DAY_S)
     assert not is_unlikely(progress._replace(done=True), LEARNED, 8.0 * DAY_S, now)
+
+
+def test_a_week_is_enough_only_where_it_is_held() -> None:
+    """With eight days sixty do, when the week is over; with two of a day nobody holds a week."""
+    scores, baselines, now = played(20, 5.0)
+    assert least_of_a_week(baselines, scores) == 60
+    found = outlooks(baselines, scores, now)[PAIR]
+    assert found == (60, MORNING + 7 * DAY_S + LEARNED.wait_s, False)
+    scores.begin_anew(HorizonSpan(DAY_S))
+    assert least_of_a_week(baselines, scores) is None

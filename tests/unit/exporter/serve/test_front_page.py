@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.exporter.scores.detectors import DriftKey
+from monitor.exporter.scores.outlook import Outlook
 from monitor.exporter.serve.alarm_page import CALM, UNWATCHED
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
@@ -212,7 +213,14 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
         ScoreTable("bot", "llm@1", "5m", [ROW], None),
         ScoreTable("shop", "offline@2", "24h", [low], (118, 1000)),
         ScoreTable("mute", "llm@1", "24h", [], None),
-        ScoreTable("owl", "offline@2", "24h", [low], (40, 1000), is_unlikely=True),
+        ScoreTable(
+            "owl",
+            "offline@2",
+            "24h",
+            [low],
+            (40, 1000),
+            Outlook(60, 1_800_000_000.0, is_unlikely=True),
+        ),
     ]
     page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
     said = [line.split() for line in Read(page).sections["Scores"].strip().splitlines()]
@@ -225,10 +233,22 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
         "offline@2, a lexical check; the last 24h; the baseline is being learned: 118 of" in words
     )
     assert words.count("at this pace") == 1
-    assert "40 of 1,000, no alarm until then; at this pace it comes late or never" in words
+    assert (
+        "40 of 1,000, or a week of at least 60 (over on 2027-01-15 08:00 UTC), no alarm until "
+        "then; at this pace it comes late or never"
+    ) in words
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1
     assert '<meta http-equiv="refresh" content="3">' in page
+
+
+def test_what_nobody_learns_is_not_said_to_be_learning() -> None:
+    """After ``freeze`` a metric with too few values has none, until somebody sets it."""
+    row = ROW._replace(normal=None, is_worse=False, is_learned=False)
+    tables = [ScoreTable("bot", "llm@1", "5m", [row], None)]
+    page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
+    assert "no baseline: set or freeze it" in page
+    assert "learning" not in page
 
 
 def test_calm_is_said_only_where_something_is_watched() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from monitor.app.scores import aggregators
 from monitor.config import load
 from monitor.exporter.baselines.baselines import learning_slots
+from monitor.exporter.baselines.without import unlearned
 from monitor.exporter.serve.score_tables import score_tables
+from monitor.records.control import BaselineRecord
 from tests.stages.score_records import START, record
 
 FLAGS = {
@@ -44,3 +48,22 @@ def test_a_table_has_the_estimates_of_its_window() -> None:
     assert (row.lower, row.upper) == (estimate.lower, estimate.upper)
     assert (row.normal, row.is_watched, row.is_worse) == (None, True, False)
     assert (bot.learning, shop.learning) == ((20, 60), (3, 60))
+
+
+def test_what_has_no_baseline_is_learned_unless_people_have_decided() -> None:
+    """Beside what is frozen nothing is; beside what is set first the rest is."""
+    fields = {"application": "bot", "judge": "offline@1", "effective_from": datetime.now(UTC)}
+    for origin, of_metric, learns in (("frozen", None, False), ("set", "set", True)):
+        found = aggregators(load({}, flags=FLAGS))
+        metric = {"mean": 0.9, "origin": of_metric}
+        held = BaselineRecord.model_validate(
+            fields | {"origin": origin, "metrics": {"answered": metric}}
+        )
+        found.baselines.hold(held)
+        found.scores.advance(START + 50.0)
+        for number in range(20):
+            one = record(str(number), 30 + number, 0.5)
+            found.scores.add(one, one.to_json())
+        left = unlearned(found.baselines)
+        (table,) = score_tables(found.scores, {}, START + 50.0, {}, left)
+        assert [row.is_learned for row in table.rows] == [learns]
