@@ -136,9 +136,11 @@ class TopicScan:
             raise _unreadable(self._connection, topic, error) from error
 
     async def spread(
-        self, topic: str, start_ms: int, runs: int, most: int
+        self, topic: str, start_ms: int, runs: int, most: int, until_ms: int | None = None
     ) -> AsyncIterator[KafkaRecord]:
         """Some of those since then: so many ``runs``, evenly over time, ``most`` in all.
+
+        With ``until_ms`` of those before it: the same, whoever asks and whenever.
 
         Each is of one partition, in turn, so that many partitions take no longer. Whoever ends
         early has runs of all times, too. Raises ``DependencyRefused`` like ``records``.
@@ -147,6 +149,8 @@ class TopicScan:
         try:
             starts = await bounded(self._client.since(parts, start_ms), REQUEST_LIMIT_S)
             ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            if until_ms is not None:
+                ends = ends | await bounded(self._client.since(parts, until_ms), REQUEST_LIMIT_S)
             filled = [part for part in parts if starts.get(part, ends[part]) < ends[part]]
             for number in _far_apart(runs if filled else 0):
                 part = filled[number % len(filled)]

@@ -288,7 +288,7 @@ async def test_baselines_are_shown_set_frozen_and_reset(
     assert origins == {
         "faithfulness": "set",
         "hallucination": "set",
-        "noise_sensitivity_irrelevant": None,
+        "noise_sensitivity_irrelevant": "frozen",
     }
     assert anew.metrics == {}
     assert "learning: 0 of 60" in (await command(broker, topics, "show"))[0]

@@ -248,8 +248,15 @@ def test_a_metric_without_a_baseline_is_named() -> None:
 
 
 def test_a_period_by_itself_counts_each_interaction_once() -> None:
-    """800 on a day ask for two days, however often their records stand in the file; it is shown."""
+    """800 on a day ask for two days, however often their records stand in the file; it is shown.
+
+    And however many are refused beside them.
+    """
     lines = [record(str(i), 50_000.0 + 60.0 * i).to_json() for i in range(800)]
+    refused = {"outcome": "over_budget", "reason": "usd_per_day", "scores": {}}
+    for i in range(1_000):
+        one = record(str(10_000 + i), 50_000.0 + 60.0 * i).model_copy(update=refused)
+        lines.append(one.to_json())
     for times in (1, 2):
         found = made(**{"drift.period": "auto"})
         page = samples(gauges(*found[::2], lines * times, START + 140_000.0))
