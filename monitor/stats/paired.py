@@ -9,7 +9,7 @@ from typing import Final
 
 EXACT_BELOW: Final = 25
 """Fewer differing verdicts than this are tested exactly."""
-EXACT_CLUSTERS: Final = 20
+EXACT_CLUSTERS: Final = 300
 """Up to so many interactions that tell two judges apart are tested exactly."""
 
 
@@ -54,8 +54,8 @@ def mcnemar(only_first: int, only_second: int) -> tuple[float, bool]:
 def compare(clusters: Sequence[Sequence[tuple[bool, bool]]]) -> Paired:
     """From (first right, second right) of every verdict, by interaction.
 
-    For clusters, with d an interaction's difference: up to 20 that are not 0 by the signs that they
-    could have had (Fisher's randomization test, exactly), beyond by (Σ d)²/Σ d² and χ² of one
+    For clusters, with d an interaction's difference: up to 300 that are not 0 by the signs that
+    they could have had (Fisher's randomization test, exactly), beyond by (Σ d)²/Σ d² and χ² of one
     degree of freedom. Durkalski et al., "Analysis of clustered matched-pair data", Statistics in
     Medicine 22 (2003) 2417–2428; for few interactions it rejects twice as often as it says.
 

@@ -157,11 +157,11 @@ def test_mcnemar_by_chi_square(first: int, second: int) -> None:
 
 
 def test_clustered_mcnemar() -> None:
-    """Verdicts that differ in clumps say less; clusters of one give McNemar's own χ²."""
+    """Verdicts that differ in clumps say less; clusters of one give the test of the signs."""
     alone = [[(True, False)]] * 20 + [[(False, True)]] * 8 + [[(True, True)]] * 50
     found = compare(alone)
     assert (found.both, found.only_first, found.only_second, found.neither) == (50, 20, 8, 0)
-    assert found.p_clustered == pytest.approx(stats.chi2.sf(12**2 / 28, 1))
+    assert found.p_clustered == pytest.approx(stats.binomtest(20, 28).pvalue)
     clumps = compare([[(True, False)] * 10] * 2 + [[(False, True)] * 8] + [[(True, True)]] * 50)
     assert clumps.p == found.p
     assert (clumps.p_clustered or 0) > (found.p_clustered or 0) * 5
@@ -212,8 +212,20 @@ def test_few_interactions_reject_as_seldom_as_they_say(interactions: int) -> Non
     assert rejected / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
 
 
+@pytest.mark.parametrize("interactions", [21, 22, 26, 65, 301, 320])
+def test_more_of_them_do_so_too(interactions: int) -> None:
+    """Each by one verdict: χ² rejects up to 7.8 % of some dozens, and of hundreds as it says."""
+    level = 0.0
+    for first in range(interactions + 1):
+        told = [[(True, False)]] * first + [[(False, True)]] * (interactions - first)
+        p = compare(told).p_clustered
+        assert p is not None
+        level += (p <= 0.05) * math.comb(interactions, first) / 2**interactions
+    assert level <= 0.0505
+
+
 def test_signs_that_could_have_been_others() -> None:
-    """Each of the 2^m assignments, one by one; and χ² from 21 interactions on."""
+    """Each of the 2^m assignments, one by one; and χ² from 301 interactions on."""
     differences = [3, -1, 2, 2, 1]
     flips = [
         sum(sign * d for sign, d in zip(signs, differences, strict=True))
@@ -221,5 +233,5 @@ def test_signs_that_could_have_been_others() -> None:
     ]
     seen = abs(sum(differences))
     assert sign_flips(differences) == sum(abs(one) >= seen for one in flips) / len(flips)
-    many = compare([[(True, False)]] * 14 + [[(False, True)]] * 7)
-    assert many.p_clustered == pytest.approx(stats.chi2.sf(7**2 / 21, 1))
+    many = compare([[(True, False)]] * 170 + [[(False, True)]] * 131)
+    assert many.p_clustered == pytest.approx(stats.chi2.sf(39**2 / 301, 1))
