@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from random import Random
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from monitor.app.canaries import asked_models, with_canaries
+from monitor.app.canaries import Tell, asked_models, with_canaries
 from monitor.app.judges import ConfiguredJudge, build_judges
 from monitor.app.policies import build_policies
 from monitor.config import load
@@ -21,12 +22,14 @@ from monitor.telemetry import CanaryTelemetry, ScorerTelemetry
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.process import until
 from tests.stages.records import attributed
-from tests.stages.stub_judges import Erring
+from tests.stages.stub_judges import HABITS, Erring, Stub
 
 LLM = {"kind": "llm", "model": "openai/m"}
 
 
-def watched(*entries: dict[str, Any]) -> tuple[list[ConfiguredJudge], CollectorRegistry]:
+def watched(
+    *entries: dict[str, Any], tell: Tell = lambda _judge, _why: None
+) -> tuple[list[ConfiguredJudge], CollectorRegistry]:
     """The judges of these applications, and what is shown of them."""
     registry = CollectorRegistry()
     telemetry = ScorerTelemetry(registry)
@@ -34,7 +37,7 @@ def watched(*entries: dict[str, Any]) -> tuple[list[ConfiguredJudge], CollectorR
     found = with_canaries(
         build_judges(settings, telemetry),
         telemetry.canary,
-        tell=lambda _judge, _why: None,
+        tell=tell,
         clock=lambda: 0.0,
         rng=Random(1),
     )
@@ -101,3 +104,27 @@ async def test_canaries_are_shown_for_the_version_of_the_traffic() -> None:
 
         await until(shown, "it is shown")
         await canaries.aclose()
+
+
+async def test_two_sections_with_one_model_are_told_apart() -> None:
+    """Readiness goes by these names: one that judges again must not stand for the other."""
+    told = dict[str, str | None]()
+    async with StubJudgeServer(Stub(HABITS["always n"])) as server:
+        section = {**LLM, "api_base": server.url, "canaries": 1.0, "examples": "fixed"}
+        found, _ = watched(
+            {"application": "a", "judge": section},
+            {"application": "b", "judge": {**section, "claims_per_call": 3}},
+            tell=told.__setitem__,
+        )
+        for configured in found[1:]:
+            judge, canaries = configured.judge, configured.canaries
+            assert canaries is not None
+            judgement = await judge.judge(TINY)
+            ending = JudgingResult(
+                Outcome.SCORED, None, judgement.judge, judgement.usage, judgement, {}, {}
+            )
+            for _ in range(100):
+                canaries.judged(ending)
+                await asyncio.sleep(0.005)
+            await canaries.aclose()
+    assert {*told} == {"llm openai/m", "llm openai/m (2)"}
