@@ -203,6 +203,25 @@ def test_a_late_lesson_brings_nothing_back() -> None:
         assert beside_decisions(learned, lesson) == learned
 
 
+def test_who_knows_of_an_earlier_reset_only_does_not_know_of_a_later_one() -> None:
+    """Though its slots are later by the clock of that one, which is behind."""
+    first, later = anew(None, PAIR, at(1)), made("learned", 4)
+    lesson = beside_decisions(first, made("learned", 4.5, faithfulness=0.8))
+    assert lesson.reset_at == first.effective_from
+    assert beside_decisions(later, lesson) is later
+    by_hand = with_means(first, PAIR, {"faithfulness": 0.9}, at(5))
+    held = beside_decisions(later, by_hand)
+    assert (means(held), held.learned_after) == ({"faithfulness": 0.9}, later.effective_from)
+
+
+def test_what_is_frozen_after_a_reset_holds_though_its_slots_are_earlier() -> None:
+    """Few were scored since. What says nothing of the reset is of before it."""
+    lesson = beside_decisions(anew(None, PAIR, at(3)), LATER)
+    frozen = with_the_rest(FROZEN, lesson, at(31))
+    assert beside_decisions(lesson, frozen) is frozen
+    assert beside_decisions(lesson, FROZEN) is lesson
+
+
 def test_a_clock_that_is_days_ahead_keeps_nothing_from_being_decided() -> None:
     """What is set later holds at once, and against the slots of now."""
     wrong = with_means(LEARNED, PAIR, {"faithfulness": 0.1}, at(4 + 3 * 24))

@@ -8,6 +8,7 @@ from itertools import chain
 import pytest
 
 from monitor.exporter.baselines.baselines import Baselines
+from monitor.exporter.baselines.commands import with_the_rest
 from monitor.exporter.baselines.learning import Learner, LearningSettings
 from monitor.exporter.scores.aggregator import SeriesEstimate, SeriesKey
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey
@@ -108,3 +109,11 @@ def test_a_baseline_says_how_often_there_was_a_value_at_least() -> None:
     assert baselines.learned_share(KEY) == pytest.approx(0.5)
     assert baselines.learned_share(KEY._replace(metric="answered")) == 0.0
     assert baselines.learned_share(KEY._replace(metric="retrieved")) == 0.0
+    few = record.model_copy(
+        update={
+            "origin": "frozen",
+            "metrics": {"faithfulness": MetricBaseline(mean=0.9, se=0.002, values=700)},
+        }
+    )
+    baselines.hold(with_the_rest(few, record, datetime(2026, 11, 2, tzinfo=UTC).timestamp()))
+    assert baselines.learned_share(KEY) == pytest.approx(0.7)
