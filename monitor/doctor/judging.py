@@ -102,7 +102,7 @@ async def _scored(
             return None
         began = await _began(scan, topic, bounds, counts)
         records, until = pace_since(sum(counts), began, bounds[-1]), float(bounds[-1])
-        if records is None:  # it began on the last of them
+        if is_new := records is None:  # it began on the last of them
             (number,) = await scan.counts(topic, [began, int(now) + DAY_S])
             records, until = number / max(1.0, (now - began) / DAY_S), now + DAY_S
             span = span_of(settings, records)
@@ -114,6 +114,8 @@ async def _scored(
     finally:
         await scan.stop()
     share = 1.0 if seen.share_scored is None else seen.share_scored
+    if is_new:  # as exporters will, once there is a whole day
+        span = span_of(settings, share * records)
     return JudgedPace(share * records, False, sent, seen, (1.0 - share) * records, span)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from monitor.app.connections import connection
 from monitor.config import load
+from monitor.doctor.judging import judged_pace
 from monitor.exporter.period import RUNS, asked_for
 from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
@@ -56,3 +57,20 @@ async def test_what_is_refused_shortens_no_period(
         assert await asked_for(scan, topic, time.time()) == found
     finally:
         await scan.stop()
+
+
+@pytest.mark.timeout(120)
+async def test_doctor_foresees_it_on_the_first_day(kafka_broker: KafkaBroker) -> None:
+    """Where exporters have no whole day to go by yet."""
+    topic = f"scores-{uuid.uuid4().hex[:8]}"
+    await create_topic(kafka_broker.bootstrap, topic, 1)
+    records = judged_each_day(1, 20, 0.9)[1:] + refused(judged_each_day(1, REFUSED, 0.9)[15:])
+    records.sort(key=lambda each: each.timestamp_ms or 0)
+    await produce(kafka_broker.bootstrap, topic, records)
+    flags = {"kafka.bootstrap_servers": kafka_broker.bootstrap, "kafka.topics.scores": topic}
+    settings = load({}, None, flags)
+    there = connection(settings)
+    found = await judged_pace(settings, time.time, (there, ()), (there, topic))
+    assert found is not None
+    assert found.per_day < 25.0 < 100.0 < found.others_per_day
+    assert found.span == HorizonSpan(28 * DAY_S, 8 * DAY_S)
