@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.real_model --api-base http://127.0.0.1:8080/v1 [--model NAME]
     python -m tests.benchmarks.real_model --path MODEL.gguf [--threads 2]
-        [--pairs 60] [--groups 0] [--references 0] [--canaries 0] [--claims 1 4 8 12]
+        [--pairs 60] [--groups 0] [--references 0] [--mixed 0] [--canaries 0] [--claims 1 4 8 12]
         [--pipelines joint single ragas pairs] [--rivals bare ragas]
         [--structured prompt json_schema] [--examples fixed shaped] [--replies replies.jsonl]
 
@@ -11,9 +11,11 @@ then serves (``.venv-llama``, made from ``requirements/benchmarks/llama.txt``).
 
 ``--pairs`` are of the shipped labelled pairs, one claim each, evenly from all phenomena.
 ``--groups`` are made of the same, 12 claims by 3 passages. ``--references`` are interactions with
-references, of the benchmark of costs. ``--canaries`` are those of the package. ``--claims`` are
-asked in one call. Lists of settings are all combined. ``--rivals`` are asked about the same pairs:
-one bare question, and ragas' own prompt by ragas' own client, in lists of ``--claims``.
+references, of the benchmark of costs. ``--mixed`` are so many of each of the three in turns, asked
+of one judge: with ``--examples auto`` it learns from them as it does from traffic. ``--canaries``
+are those of the package. ``--claims`` are asked in one call. Lists of settings are all combined.
+``--rivals`` are asked about the same pairs: one bare question, and ragas' own prompt by ragas' own
+client, in lists of ``--claims``.
 
 A small model on a CPU takes 3 to 30 s a pair. With ``--replies`` every reply is kept in that file,
 and not asked for again: a run goes on where it was cut. Seconds are those of the model, also of
@@ -44,12 +46,20 @@ from tests.benchmarks.modelled import rivals
 from tests.benchmarks.modelled.figures import Found, row
 from tests.benchmarks.modelled.recording import RecordingServer
 from tests.benchmarks.modelled.serving import served
-from tests.benchmarks.modelled.sets import Labelled, asked_canaries, groups, pairs, referenced
+from tests.benchmarks.modelled.sets import (
+    Labelled,
+    asked_canaries,
+    groups,
+    mixed,
+    pairs,
+    referenced,
+)
 
 SETS: Final[dict[str, Callable[[int], list[Labelled]]]] = {
     "pairs": pairs,
     "groups": groups,
     "references": referenced,
+    "mixed": mixed,
     "canaries": asked_canaries,
 }
 PIPELINES: Final = ("joint", "single", "ragas", "pairs")
@@ -83,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2, help="that llama.cpp computes with")
     parser.add_argument("--model", default="local")
     parser.add_argument("--pairs", type=int, default=60)
-    for name in ("groups", "references", "canaries"):
+    for name in ("groups", "references", "mixed", "canaries"):
         parser.add_argument(f"--{name}", type=int, default=0)
     parser.add_argument("--claims", type=int, nargs="+", default=[1])
     parser.add_argument("--pipelines", nargs="*", default=PIPELINES, choices=PIPELINES)
@@ -131,10 +141,11 @@ def _ways(
         settings = _settings(options.model, server.url, {**how, "claims_per_call": size})
         shown = ("-", "-", 1) if pipeline == "pairs" else (structured, examples, size)
         yield (pipeline, *shown), partial(run, settings, labelled)
-    for size in sizes if labelled[0].asked and "ragas" in options.rivals else ():
+    alike = all(each.asked for each in labelled)
+    for size in sizes if alike and "ragas" in options.rivals else ():
         told = partial(rivals.ragas, server.url, options.model, labelled, size)
         yield ("ragas' own", "-", "-", size), told
-    if labelled[0].asked and "bare" in options.rivals:
+    if alike and "bare" in options.rivals:
         yield ("bare", "-", "-", 1), partial(rivals.bare, server.url, options.model, labelled)
 
 

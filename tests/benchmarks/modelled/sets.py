@@ -131,6 +131,16 @@ def _all_kinds(judgement: Judgement) -> Flags:
     return (*itertools.chain.from_iterable(rows), *columns)
 
 
+def mixed(n: int) -> list[Labelled]:
+    """So many of each of the three, as far as there are, in turns, as traffic has them."""
+    placed = [
+        ((k + 0.5) / len(of_kind), which, each)
+        for which, of_kind in enumerate((pairs(n), groups(n), referenced(n)))
+        for k, each in enumerate(of_kind)
+    ]
+    return [each for *_, each in sorted(placed, key=lambda place: place[:2])]
+
+
 def asked_canaries(n: int) -> list[Labelled]:
     """So many of the canaries, in the order of their file."""
     return [
