@@ -191,9 +191,11 @@ class _CountedReplies(MannerChoice):
         super().__init__(wanted)
         self.replies = Counter[bool]()
 
-    def observe(self, task: str, changes: int, *, refused: bool, several: bool = False) -> None:
+    def observe(
+        self, task: str, changes: int, *, refused: bool, several: bool = False, shape: str = ""
+    ) -> None:
         self.replies[refused] += 1
-        super().observe(task, changes, refused=refused, several=several)
+        super().observe(task, changes, refused=refused, several=several, shape=shape)
 
 
 def guessing(found: Found) -> str:

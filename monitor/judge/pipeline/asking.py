@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -150,7 +150,7 @@ class Asker:
         first: ReplyRejected | None = None
         # Both times the same, whatever is learned of the model in between: one conversation.
         examples = turns_for(request) if self.manner.shaped else ()
-        observe = partial(self.manner.observe, request.task, self.manner.changes, several=separable)
+        observe = self._observer(request, several=separable)
         while True:
             reply_text = _ReplyText()
             try:
@@ -178,6 +178,11 @@ class Asker:
                 if first is None:
                     raise
                 raise failure(request, first) from first
+
+    def _observer(self, request: Request[T], *, several: bool) -> Callable[..., None]:
+        """Takes whether the first reply to a request that is sent in today's manner is refused."""
+        observe, changes = self.manner.observe, self.manner.changes
+        return partial(observe, request.task, changes, several=several, shape=request.shape)
 
     def _count(self, task: Task, rejected: ReplyRejected, spent: CostMeter) -> None:
         """A reply was refused; where the model refuses the request there is none."""

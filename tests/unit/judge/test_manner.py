@@ -7,10 +7,12 @@ from contextvars import copy_context
 from monitor.judge.manner import WHOSE_TURN, Manner, MannerChoice
 
 
-def told(choice: MannerChoice, refused: list[bool], *, several: bool = True) -> Manner:
+def told(
+    choice: MannerChoice, refused: list[bool], *, several: bool = True, shape: str = "several"
+) -> Manner:
     """The manner after these first replies, each of the manner of then."""
     for one in refused:
-        choice.observe("verify_claims", choice.changes, refused=one, several=several)
+        choice.observe("verify_claims", choice.changes, refused=one, several=several, shape=shape)
     return choice.now
 
 
@@ -66,7 +68,7 @@ def test_what_is_refused_about_one_claim_as_well_is_not_healed_by_it() -> None:
 def test_a_trial_does_not_go_on_when_nobody_asks_about_several_claims() -> None:
     """Interactions of one claim are the same in both manners, and would be two versions."""
     choice, said = on_trial()
-    told(choice, [False] * 59, several=False)
+    told(choice, [False] * 119, several=False)
     assert choice.of_next() != choice.of_next()
     told(choice, [False], several=False)
     assert choice.of_next() == choice.of_next() == Manner.SHAPED
@@ -88,6 +90,31 @@ def test_the_latest_replies_decide_a_trial() -> None:
     choice, _ = on_trial()
     told(choice, [True] * 5 + [False] * 12 + [True] * 5)
     assert told(choice, [False] * 20, several=False) == Manner.ONE_CLAIM
+
+
+def test_shapes_are_counted_apart() -> None:
+    """Of a shape that is read well there may be much: what is refused of another is not hidden."""
+    choice = MannerChoice("auto")
+    choice.ask_for_shaped()
+    for _ in range(5):
+        told(choice, [False] * 8, shape="several")
+        told(choice, [True, False], shape="several_reference")
+    assert choice.of_next() != choice.of_next()
+    told(choice, [True] * 5, shape="several_reference")
+    told(choice, [True] + [False] * 30, several=False, shape="several")
+    assert told(choice, [False] * 19, several=False, shape="several_reference") == Manner.SHAPED
+    assert told(choice, [False], several=False, shape="several_reference") == Manner.ONE_CLAIM
+
+
+def test_a_trial_of_a_rare_shape_ends() -> None:
+    """A manner for all is not decided by what hardly anybody asks."""
+    choice = MannerChoice("auto")
+    choice.ask_for_shaped()
+    told(choice, [True] * 5, shape="rare")
+    told(choice, [False] * 599, several=False)
+    assert choice.of_next() != choice.of_next()
+    told(choice, [False], several=False)
+    assert choice.of_next() == choice.of_next() == Manner.SHAPED
 
 
 def test_only_what_one_claim_a_call_can_heal_asks_for_it() -> None:

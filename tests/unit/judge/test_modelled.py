@@ -12,10 +12,19 @@ from monitor.judge.pipeline.identity import LlmSettings
 from tests.benchmarks.modelled.figures import area, balanced
 from tests.benchmarks.modelled.recording import RecordingServer
 from tests.benchmarks.modelled.rivals import bare
-from tests.benchmarks.modelled.sets import Labelled, asked_canaries, groups, pairs, referenced
+from tests.benchmarks.modelled.sets import (
+    Labelled,
+    asked_canaries,
+    groups,
+    mixed,
+    pairs,
+    referenced,
+)
 from tests.benchmarks.real_model import guessing, run
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.stub_judges import HABITS, Erring, Stub
+
+KINDS = (("pairs", pairs), ("groups", groups), ("references", referenced))
 
 
 class Counting:
@@ -49,6 +58,19 @@ async def test_what_was_asked_once_is_not_asked_again(tmp_path: Path) -> None:
                 told = [await _said(server.url, text) for text in ("a", "b", "a")]
             assert told == ["a 1", "b 2", "a 1"]
     assert model.asked == 2
+
+
+def test_a_mix_has_every_set_in_turns() -> None:
+    """Each as often as it is alone, and none at one end."""
+    sets = {name: {each.interaction.interaction_id for each in make(60)} for name, make in KINDS}
+    order = [
+        next(name for name, ids in sets.items() if each.interaction.interaction_id in ids)
+        for each in mixed(60)
+    ]
+    assert {name: order.count(name) for name in sets} == {
+        name: len(ids) for name, ids in sets.items()
+    }
+    assert {*order[:5]} == {*order[-5:]} == {*sets}
 
 
 async def test_errors_are_handed_on_and_not_kept(tmp_path: Path) -> None:
