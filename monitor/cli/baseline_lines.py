@@ -15,13 +15,15 @@ def pair_line(row: dict[str, Any]) -> str:
     >>> row = {"application": "bot", "judge": "a@1", "learning": True, "slots": 9, "needed": 1000}
     >>> row |= {"unlikely": False, "week": True}
     >>> pair_line({**row, "least": 60, "due": False})
-    'bot  a@1  learning: 9 of 1000 scored slots, or a week of at least 60'
-    >>> pair_line({**row, "least": 60, "due": False, "unlikely": True}).split("least ")[-1]
-    '60; at this pace it comes late or never: set one'
+    'bot  a@1  learning: 9 of 1000 scored slots, or 60 and at least a week'
+    >>> pair_line({**row, "least": 60, "due": False, "unlikely": True}).split("and ")[-1]
+    'at least a week; at this pace it comes late or never: set one'
     >>> pair_line({**row, "least": 60, "due": False, "week": False}).split(": ")[-1]
     '9 of 1000 scored slots'
-    >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("least ")[-1]
-    '60: done; no exporter has published it yet'
+    >>> pair_line({**row, "least": 60, "due": False, "week": None}).split(", ", 1)[-1]
+    'or perhaps 60 and at least a week'
+    >>> pair_line({**row, "slots": 180, "least": 60, "due": True}).split("and ")[-1]
+    'at least a week: done; no exporter has published it yet'
     >>> held = {"origin": "learned", "provisional": True, "effective_from": "now"}
     >>> pair_line({**row, **held, "learning": False, "learn_for_s": 259_200}).split(", ")[-1]
     'until 3 d are full and no alarm on it is open'
@@ -31,8 +33,10 @@ def pair_line(row: dict[str, Any]) -> str:
     who = f"{row['application']}  {row['judge']}"
     if row["learning"]:
         found = f"{who}  learning: {row['slots']} of {row['needed']} scored slots"
-        if row["week"] and row["least"] < row["needed"]:
-            found += f", or a week of at least {row['least']}"
+        if row["week"] is None:
+            found += f", or perhaps {row['least']} and at least a week"
+        elif row["week"]:
+            found += f", or {row['least']} and at least a week"
         if row["due"]:
             return f"{found}: done; no exporter has published it yet"
         if row["unlikely"]:
@@ -82,15 +86,17 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
     return "  ".join([*parts, segments]).rstrip()
 
 
-def without_line(name: str, metric: dict[str, Any], *, week: bool = True) -> str:
+def without_line(name: str, metric: dict[str, Any], *, week: bool | None = True) -> str:
     """A watched metric that has no baseline: how many values there are, and what it takes.
 
-    ``week``: so long slots are held.
+    ``week``: so long slots are held; None where that is not known yet.
 
     >>> metric = {"values": 12, "needed": 60, "learns_from": "slots", "enough": 1000}
     >>> metric |= {"days": 2, "needed_days": 7, "full_s": None}
     >>> without_line("answered", metric).split(": ")[-1]
     '12 values; it takes 60, when a week or 1000 slots are full'
+    >>> without_line("answered", metric, week=None).split("60, ")[-1]
+    'when 1000 slots, or perhaps a week, are full'
     >>> without_line("answered", metric | {"full_s": 86_400}).split(": ")[-1]
     '12 values; it takes 60, when 24 h are full and no alarm is open'
     >>> metric |= {"learns_from": "days", "values_of_days": 9}
@@ -102,7 +108,8 @@ def without_line(name: str, metric: dict[str, Any], *, week: bool = True) -> str
     found = f"    {name:30} no baseline, and so no alarm: {_counted(metric['values'], 'value')}"
     needed = metric["needed"]
     if metric["learns_from"] == "slots":
-        full = f"{'a week or ' if week else ''}{metric['enough']} slots are full"
+        perhaps = ", or perhaps a week," if week is None else ""
+        full = f"{'a week or ' if week else ''}{metric['enough']} slots{perhaps} are full"
         if metric["full_s"] is not None:
             full = f"{in_words(metric['full_s'])} are full and no alarm is open"
         return f"{found}; it takes {needed}, when {full}"

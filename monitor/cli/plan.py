@@ -104,6 +104,7 @@ def _require_topic(from_topic: bool) -> None:
 
 def _require_some(settings: Settings) -> None:
     from monitor.errors import ConfigurationError
+    from monitor.plan.plan import ALONE
 
     if settings.sampling.rate:
         return
@@ -111,7 +112,7 @@ def _require_some(settings: Settings) -> None:
         raise ConfigurationError(
             "sampling.rate: is 0, and nobody knows how much of the traffic the applications are "
             "that have a rate of their own; plan for one of them: --set sampling.rate=…, with its "
-            "traffic"
+            f"traffic. {ALONE}"
         )
     raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")
 

@@ -99,9 +99,11 @@ def _base(before: BaselineRecord, found: BaselineRecord, anew: datetime) -> Base
 def _is_after(found: BaselineRecord, before: BaselineRecord) -> bool:
     """Whether it was learned from slots after the reset that was known ``before``.
 
-    What was just learned says nothing of resets, nor does what earlier versions wrote.
+    What was just learned says nothing of resets, nor does what earlier versions wrote. But what
+    was frozen beside a reset says so by knowing of none, though its slots may be later.
     """
-    if found.reset_at is not None or found.leaves_others:
+    by_hand = found.origin == "frozen" and any(one.is_by_hand for one in found.metrics.values())
+    if found.reset_at is not None or found.leaves_others or by_hand:
         return False
     known = before.learned_after or before.reset_at
     after = known if before.metrics else before.effective_from

@@ -45,6 +45,13 @@ SESSIONS: Final = (
     "times); rag-monitor baseline show --json has V, as dependence"
 )
 
+#: Where a plan is for one application of several.
+ALONE: Final = (
+    "Such a plan holds where it is alone on its installation. Beside others limits, P and A are "
+    "those of all together, and a small one sees far less "
+    '(docs/drift.md, "A small application beside large ones")'
+)
+
 
 @dataclass(frozen=True)
 class Takes:
@@ -261,7 +268,7 @@ def _rates(base_rate: float | None) -> dict[str, str]:
         return {}
     return {
         "rates": f"all traffic is reckoned at sampling.rate {base_rate:g}. Applications have "
-        "rates of their own: plan for each with --set sampling.rate=… and its traffic"
+        f"rates of their own: plan for each with --set sampling.rate=… and its traffic. {ALONE}"
     }
 
 

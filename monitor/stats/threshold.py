@@ -87,6 +87,21 @@ class SlotsPerWeek:
         )
         return max(*counts, LEAST_PER_DAY * self._period_s / DAY_S) * WEEK_S / self._period_s
 
+    def most_a_day(self, now: float) -> int | None:
+        """Slots of the day (UTC) that has most of those held; None before one is held as a whole.
+
+        >>> pace = SlotsPerWeek(period_s=86_400)
+        >>> for hour in range(60): pace.add(79_200.0 + 3_600 * hour)
+        >>> pace.most_a_day(90_000.0), pace.most_a_day(172_000.0), pace.most_a_day(172_800.0)
+        (None, None, 24)
+        """
+        today = math.floor(now / DAY_S)
+        first = math.floor(self._times[0] / DAY_S) if self._times else today
+        if first >= today - 1:
+            return None
+        days = range(first, today + 1)
+        return max(self._between(day * DAY_S, (day + 1) * DAY_S, whole=False) for day in days)
+
     def _between(self, start: float, end: float, *, whole: bool = True) -> int:
         side = bisect_right if whole else bisect_left
         return side(self._times, end) - bisect_left(self._times, start)

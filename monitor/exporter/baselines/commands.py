@@ -13,7 +13,7 @@ from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
-from monitor.exporter.baselines.unlikely import least_of_a_week, unlikely
+from monitor.exporter.baselines.unlikely import unlikely, week_helps
 from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -98,7 +98,7 @@ async def publish(access: BaselineAccess, records: Sequence[BaselineRecord]) -> 
 def rows(access: BaselineAccess, now: float) -> list[BaselineRow]:
     """What holds and what is being learned, for every application and judge that is known."""
     late = unlikely(access.baselines, access.aggregator, now)
-    week = least_of_a_week(access.baselines, access.aggregator) is not None
+    week = week_helps(access.baselines, access.aggregator, now)
     status = {found.pair: found for found in access.baselines.status()}
     records = {(r.application, r.judge): r for r in access.baselines.records().values()}
     chosen, without = (

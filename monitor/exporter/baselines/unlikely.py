@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.learning import LearningSettings, Progress
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.exporter.scores.outlook import Outlook
+from monitor.stats.period import MOST_PER_DAY
 from monitor.stats.threshold import WEEK_S
 
 
@@ -30,25 +33,41 @@ def outlooks(
     baselines: Baselines, aggregator: ScoreAggregator, now: float
 ) -> dict[JudgedApplication, Outlook]:
     """Of all that are learned of, as of the last ``learn``."""
-    least, late = least_of_a_week(baselines, aggregator), unlikely(baselines, aggregator, now)
-    wait_s = baselines.learning_settings.wait_s
-    first = {one.pair: one.first for one in baselines.progress}
-    return {
-        one.pair: Outlook(
-            least,
-            first[one.pair] + WEEK_S + wait_s if one.pair in first else None,
-            one.pair in late,
-        )
-        for one in baselines.status()
-        if one.is_learning
-    }
+    least, helps = baselines.learning_settings.least, week_helps(baselines, aggregator, now)
+    late = unlikely(baselines, aggregator, now)
+    progress = {one.pair: one for one in baselines.progress}
+    found = {}
+    for one in baselines.status():
+        if one.is_learning:
+            seen, comes_s = progress.get(one.pair), None
+            over_s = math.inf if seen is None else _week_over(seen, baselines)
+            if seen is not None and seen.slots >= least and over_s > now:
+                is_held = aggregator.horizon_start(over_s) <= seen.first
+                comes_s = over_s if is_held else None
+            is_late = one.pair in late
+            found[one.pair] = Outlook(least, helps, comes_s, over_s <= now, is_late)
+    return found
 
 
-def least_of_a_week(baselines: Baselines, aggregator: ScoreAggregator) -> int | None:
-    """Slots that are enough where they are those of a week; None where it is never held."""
-    chosen = baselines.learning_settings
-    enough = chosen.enough_of(most_held_s(aggregator) - chosen.wait_s)
-    return enough if enough < chosen.slots else None
+def _week_over(progress: Progress, baselines: Baselines) -> float:
+    """When a week since the first slot is over, and old enough; in epoch seconds."""
+    return progress.first + WEEK_S + baselines.learning_settings.wait_s
+
+
+def week_helps(baselines: Baselines, aggregator: ScoreAggregator, now: float) -> bool | None:
+    """Whether a week is held, and asks for fewer slots; None where a pace to come decides it.
+
+    Of a first day nobody knows which part it is; and where some days have more than are held for a
+    week, the mean of the latest ones decides.
+    """
+    chosen, windows = baselines.learning_settings, aggregator.windows.values()
+    surely_s = max(2 * aggregator.period_s, *windows)
+    if chosen.enough_of(surely_s - chosen.wait_s) < chosen.slots:
+        return True
+    if chosen.enough_of(most_held_s(aggregator) - chosen.wait_s) == chosen.slots:
+        return False
+    most = baselines.drift.most_a_day(now)
+    return True if most is not None and most <= MOST_PER_DAY else None
 
 
 def most_held_s(aggregator: ScoreAggregator) -> int:

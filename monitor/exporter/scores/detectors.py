@@ -289,6 +289,14 @@ class DriftDetectors:
             if not len(detector):
                 del self._detectors[key]
 
+    def most_a_day(self, now: float) -> int | None:
+        """Slots with a value of the metric that has most, on the day that has most; None: unknown.
+
+        That is before all of a day (UTC) is held.
+        """
+        found = [pace.most_a_day(now) for pace in self._paces.values()]
+        return max((most for most in found if most is not None), default=None)
+
     def threshold(self, now: float) -> float:
         """A at a time, in epoch seconds."""
         chosen = self.settings

@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 
 class Outlook(NamedTuple):
-    """When a baseline comes of one that is learned: ``least`` slots do for a week of them.
+    """When a baseline comes of one that is learned: ``least`` slots and a week of time are enough.
 
-    None where a week is never held. ``week_s`` is when the week is over (epoch seconds), None
-    before there is any slot. ``is_unlikely``: at this pace it comes late or never.
+    ``week_helps`` where a week is held; None while a pace to come decides it. ``comes_s``
+    is when one comes by that (epoch seconds), None before there are so many. ``is_week_over``: they
+    are all that lacks. ``is_unlikely``: at this pace it comes late or never.
     """
 
-    least: int | None
-    week_s: float | None
+    least: int
+    week_helps: bool | None
+    comes_s: float | None
+    is_week_over: bool
     is_unlikely: bool

@@ -163,16 +163,27 @@ def _table(found: ScoreTable) -> _PageTable:
 
 
 def _outlook(found: Outlook | None) -> str:
-    """What a week gives is enough, where it is held; and at this pace it may come late or never."""
-    until, shown = ", no alarm until then", ""
-    if found is not None and found.least is not None:
-        shown = f", or a week of at least {found.least:,}"
-        if found.week_s is not None:
-            over = datetime.fromtimestamp(found.week_s, UTC)
-            shown += f" (over on {over:%Y-%m-%d %H:%M} UTC)"
-    if found is not None and found.is_unlikely:
+    """What a week makes enough, and when; and at this pace it may come late or never."""
+    until = ", no alarm until then"
+    if found is None:
+        return until
+    if found.is_unlikely:
         until += "; at this pace it comes late or never: rag-monitor baseline set"
-    return shown + until
+    return _of_a_week(found) + until
+
+
+def _of_a_week(found: Outlook) -> str:
+    """A day is named only where all that lacks is time, and nothing where no week is held."""
+    if found.week_helps is None:
+        return f", or perhaps {found.least:,} and at least a week"
+    if not found.week_helps:
+        return ""
+    if found.comes_s is not None:
+        comes = datetime.fromtimestamp(found.comes_s, UTC)
+        return f", or a week (over on {comes:%Y-%m-%d %H:%M} UTC)"
+    if found.is_week_over and not found.is_unlikely:
+        return f", or {found.least:,}, since a week is over"
+    return f", or {found.least:,} and at least a week"
 
 
 def _row(found: ScoreRow) -> _PageRow:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from monitor.plan.plan import ALONE
 from monitor.stats.estimate import wilson
 from tests.stages.command import one_line, rag_monitor
 
+ROOT = Path(__file__).parents[3]
 GIVEN = ("plan", "--traffic", "200/s", "--budget", "20usd/day")
 #: Its tokens are those that docs/judge.md says, 3 calls.
 PRICE = (
@@ -88,3 +92,11 @@ def test_what_is_wrong_is_said_in_a_line(arguments: tuple[str, ...], said: str) 
     result = rag_monitor(*arguments)
     assert result.returncode == 2
     assert one_line(result).startswith(said)
+    assert ("holds where it is alone" in result.stderr) == ("nobody knows" in said)
+
+
+def test_the_page_that_a_plan_names_has_the_table() -> None:
+    """Of a small application beside large ones."""
+    page, heading = re.findall(r'\((docs/\S+), "(.*)"\)$', ALONE)[0]
+    section = (ROOT / page).read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
+    assert "| judged a day, beside | ×2 |" in section.split("\n#")[0]

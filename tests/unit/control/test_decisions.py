@@ -222,6 +222,36 @@ def test_what_is_frozen_after_a_reset_holds_though_its_slots_are_earlier() -> No
     assert beside_decisions(lesson, FROZEN) is lesson
 
 
+def test_a_freeze_and_a_reset_that_did_not_know_of_each_other() -> None:
+    """In both orders, though what was frozen has slots of after the reset: the rest is learned."""
+    reset, seconds = anew(LEARNED, PAIR, at(5)), 1 / HOUR_S
+    slots = made("frozen", 5 + 10 * seconds, faithfulness=0.75)
+    frozen = with_the_rest(slots, LEARNED, at(5 + 11 * seconds))
+    set_since = with_means(frozen, PAIR, {"faithfulness": 0.4}, at(6))
+    for decided, mean in ((frozen, 0.75), (set_since, 0.4)):
+        for one, other in permutations((reset, decided)):
+            held = beside_decisions(beside_decisions(LEARNED, one), other)
+            assert means(held) == {"faithfulness": mean}, "what was learned before is not back"
+            assert held.leaves_others
+            after = beside_decisions(held, LATER)
+            assert means(after) == {"faithfulness": mean, "context_recall": 0.5}
+            assert beside_decisions(after, decided) == after, "nor in the place of what is learned"
+
+
+def test_of_an_earlier_version_the_last_slot_says_when_it_was_frozen() -> None:
+    """It does not say that itself: what was set after that slot holds, and exporters write that."""
+    by_hand = with_means(LEARNED, PAIR, {"faithfulness": 0.9}, at(4))
+    earlier = made("frozen", 3.9, faithfulness=0.75, context_recall=0.6)
+    held = beside_decisions(by_hand, earlier)
+    assert means(held) == {"faithfulness": 0.9, "context_recall": 0.6}
+    assert beside_decisions(earlier, held) == held
+    later = made("frozen", 4.1, faithfulness=0.75, context_recall=0.6)
+    assert beside_decisions(by_hand, later) is later
+    reset = anew(LEARNED, PAIR, at(4))
+    assert beside_decisions(reset, earlier) is reset
+    assert means(beside_decisions(reset, later)) == means(later)
+
+
 def test_a_clock_that_is_days_ahead_keeps_nothing_from_being_decided() -> None:
     """What is set later holds at once, and against the slots of now."""
     wrong = with_means(LEARNED, PAIR, {"faithfulness": 0.1}, at(4 + 3 * 24))

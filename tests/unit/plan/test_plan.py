@@ -246,6 +246,7 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
     assert "false alarms come so often" in often
     of_others = text({**plan, "base_rate": 0.5})[2]
     assert of_others.startswith("rates           all traffic is reckoned at sampling.rate 0.5. ")
+    assert "its traffic. Such a plan holds where it is alone on its installation. " in of_others
     heading = text({**plan, "in_false_alarm": 0.25})[5]
     assert heading.endswith("after another 60 s. One is open 25% of the time without a cause")
     in_sessions = text({**plan, "cluster": "session_id"})

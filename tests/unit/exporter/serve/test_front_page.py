@@ -219,7 +219,7 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
             "24h",
             [low],
             (40, 1000),
-            Outlook(60, 1_800_000_000.0, is_unlikely=True),
+            Outlook(60, True, None, is_week_over=True, is_unlikely=True),
         ),
     ]
     page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
@@ -234,12 +234,34 @@ def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     )
     assert words.count("at this pace") == 1
     assert (
-        "40 of 1,000, or a week of at least 60 (over on 2027-01-15 08:00 UTC), no alarm until "
-        "then; at this pace it comes late or never"
+        "40 of 1,000, or 60 and at least a week, no alarm until then; at this pace it comes late "
+        "or never"
     ) in words
     assert "No metric has a value." in words
     assert page.count("<strong>worse</strong>") == 1
     assert '<meta http-equiv="refresh" content="3">' in page
+
+
+SOON = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("outlook", "said"),
+    [
+        (Outlook(60, True, None, False, False), "or 60 and at least a week, no alarm"),
+        (Outlook(60, True, SOON, False, False), "or a week (over on 2027-01-15 08:00 UTC), no"),
+        (Outlook(60, True, None, True, False), "or 60, since a week is over, no alarm until then"),
+        (Outlook(60, None, SOON, False, False), "or perhaps 60 and at least a week, no alarm"),
+        (Outlook(60, False, SOON, False, False), "learned: 40 of 1,000, no alarm until then"),
+    ],
+)
+def test_a_day_is_named_only_where_a_baseline_comes_on_it(outlook: Outlook, said: str) -> None:
+    """Where answers lack, nobody knows when they come."""
+    tables = [ScoreTable("owl", "offline@2", "24h", [ROW], (40, 1000), outlook)]
+    page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
+    words = " ".join(Read(page).sections["Scores"].split())
+    assert said in words
+    assert ("over on" in words) == ("over on" in said)
 
 
 def test_what_nobody_learns_is_not_said_to_be_learning() -> None:
