@@ -15,12 +15,12 @@ from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.exporter.period import is_evidence
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.plan.first_evidence import most_held_s
-from monitor.records import Outcome
 from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
 from monitor.stats.period import DAY_S, HorizonSpan
 
@@ -215,22 +215,18 @@ async def _read(records: AsyncIterator[KafkaRecord], found: ReadScores, is_whole
 def score_line(line: bytes | None) -> ScoreLine | None:
     """None for what is no score record.
 
-    Not by the model: these are many, and all else on them does not matter. A baseline is learned
-    from what has an outcome ``scored``, a value, and a place among the others: an interaction that
-    somebody has forced to be judged has none.
+    Not by the model: these are many, and all else on them does not matter.
     """
     try:
         fields = json.loads(line or b"")
         judge = fields["judge"]
-        values = fields["scores"].values()
         pair = fields["application"], f"{judge['name']}@{judge['version']}"
         at = datetime.fromisoformat(fields["event_time"]).timestamp()
-        counts = fields["outcome"] == Outcome.SCORED and fields["sampling"]["u"] is not None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # the exporter counts and names them
     if not isinstance(pair[0], str):
         return None
-    return ScoreLine(pair, at, counts and any(isinstance(x, int | float) for x in values))
+    return ScoreLine(pair, at, is_evidence(fields))
 
 
 async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord]:

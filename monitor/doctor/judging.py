@@ -16,7 +16,7 @@ from monitor.doctor.applications import (
     pace_since,
     seen_applications,
 )
-from monitor.exporter.period import asked_for
+from monitor.exporter.period import ScoredPace, scored_pace
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -102,21 +102,33 @@ async def _scored(
             return None
         began = await _began(scan, topic, bounds, counts)
         records, until = pace_since(sum(counts), began, bounds[-1]), float(bounds[-1])
-        if is_new := records is None:  # it began on the last of them
+        paced = None
+        if records is None:  # it began on the last of them
             (number,) = await scan.counts(topic, [began, int(now) + DAY_S])
             records, until = number / max(1.0, (now - began) / DAY_S), now + DAY_S
-            span = span_of(settings, records)
-        elif settings.drift.period_s is None:
-            span = await asked_for(scan, topic, now)
         else:
-            span = HorizonSpan(settings.drift.period_s)
+            paced = await _paced(scan, topic, now)
+        span = span_of(settings, records)
+        if paced is not None and settings.drift.period_s is None:
+            span = paced.span
         seen = await seen_applications(settings, scan, span, (float(began), until), now)
     finally:
         await scan.stop()
     share = 1.0 if seen.share_scored is None else seen.share_scored
-    if is_new:  # as exporters will, once there is a whole day
+    if paced is None:  # as exporters will, once there is a whole day
         span = span_of(settings, share * records)
+    elif paced.share is not None:
+        share = paced.share
     return JudgedPace(share * records, False, sent, seen, (1.0 - share) * records, span)
+
+
+async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
+    """What exporters go by; None where to count it takes longer than anybody waits here."""
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            return await scored_pace(scan, topic, now)
+    except TimeoutError:
+        return None
 
 
 async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Sequence[int]) -> int:

@@ -133,7 +133,7 @@ class Exporter:
         _show(aggregator, telemetry)
         self._folding_log = FoldingLog(lambda: aggregator.folded)
         #: Whether all was replayed, and for which day the period was looked at.
-        self._replayed, self._day = False, 0
+        self._replayed, self._day, self._scored_by_day = False, 0, dict[int, int]()
         #: Held while the aggregates change, or while somebody reads it in steps.
         self.still = asyncio.Lock()
         self._schedule = LearningSchedule(
@@ -288,7 +288,7 @@ class Exporter:
         await wait_for_topics(self._connection, [topic], self._health, "reader")
         scan = await TopicScan.start(self._connection, self._health)
         try:
-            return await asked_for(scan, topic, self.clock())
+            return await asked_for(scan, topic, self.clock(), self._scored_by_day)
         finally:
             await scan.stop()
 

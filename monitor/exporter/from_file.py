@@ -15,11 +15,11 @@ from monitor.control.corrections import Corrections
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
-from monitor.exporter.period import of_times
+from monitor.exporter.period import is_scored, of_times
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Promised
-from monitor.records import NEWER_SCHEMA, Outcome, read_score_record
+from monitor.records import NEWER_SCHEMA, read_score_record
 from monitor.records.control import (
     BASELINE,
     CALIBRATION,
@@ -107,7 +107,7 @@ def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
 
 
 def _event_times(lines: Iterable[bytes]) -> Iterable[float]:
-    """Of those that are scored, one for each interaction; others are counted when read.
+    """Of those that count, one for each interaction; what is no record is counted when read.
 
     Of several the latest, so that neither their order nor their number decides.
     """
@@ -115,7 +115,7 @@ def _event_times(lines: Iterable[bytes]) -> Iterable[float]:
     for line in lines:
         with suppress(RecordSkipped):
             record = read_score_record(line)
-            if record.outcome != Outcome.SCORED:
+            if not is_scored(line):
                 continue  # as in ``asked_for``
             name, at = (record.application, record.interaction_id), record.event_time.timestamp()
             found[name] = max(at, found.get(name, at))

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable
-from itertools import pairwise
-from typing import Final
+from collections.abc import Iterable, Mapping, MutableMapping
+from itertools import dropwhile, pairwise
+from typing import Any, Final, NamedTuple
 
-from monitor.errors import RecordSkipped
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.kafka.replay import TopicScan
-from monitor.records import Outcome, read_score_record
-from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, horizon_span, pace
+from monitor.records import Outcome
+from monitor.stats.period import (
+    DAY_S,
+    ENOUGH,
+    MOST_PER_DAY,
+    HorizonSpan,
+    day_bounds,
+    horizon_span,
+    pace,
+)
 
-#: Records that are looked at for the share that is scored, in so many runs over the days.
+#: Records that are looked at for the share that is scored where it only decides whether slots are
+#: held to learn from, in so many runs over the days.
 LOOKED_AT: Final = 2_000
 RUNS: Final = 20
+
+
+class ScoredPace(NamedTuple):
+    """Which share of the records is scored, and what they ask for.
+
+    None where so many are that they were not counted.
+    """
+
+    share: float | None
+    span: HorizonSpan
 
 
 async def fit(scan: TopicScan, topic: str, aggregator: ScoreAggregator, now: float) -> None:
@@ -27,33 +46,101 @@ async def fit(scan: TopicScan, topic: str, aggregator: ScoreAggregator, now: flo
         aggregator.begin_anew(await asked_for(scan, topic, now))
 
 
-async def asked_for(scan: TopicScan, topic: str, now: float) -> HorizonSpan:
+async def asked_for(
+    scan: TopicScan, topic: str, now: float, counted: MutableMapping[int, int] | None = None
+) -> HorizonSpan:
+    """``scored_pace``, but only what it asks for."""
+    return (await scored_pace(scan, topic, now, counted)).span
+
+
+async def scored_pace(
+    scan: TopicScan, topic: str, now: float, counted: MutableMapping[int, int] | None = None
+) -> ScoredPace:
     """By the number of scored records of the last whole days, in the broker's time.
 
-    The broker counts all: what is refused, since the money is spent, has a record, too. Which share
-    is scored is told by some of them, the same for all who look on that day.
+    What is refused, since the money is spent, has a record, too, and the money may be spent in the
+    first minutes of a day. So they are counted one by one, from the latest day back, until there
+    are enough for the shortest period. ``counted`` keeps whole days, by when they begin.
     """
     bounds = day_bounds(now)
-    per_day = pace(await scan.counts(topic, bounds))
-    if per_day is None:
-        return horizon_span(None)
+    records = await scan.counts(topic, bounds)
+    days = list(dropwhile(lambda day: not day[1], zip(pairwise(bounds), records, strict=True)))
+    counted, enough, found = {} if counted is None else counted, ENOUGH * len(days), 0
+    for (start, until), _ in reversed(days):
+        if found >= enough:
+            break
+        found += await _scored(scan, topic, (start, until), enough - found, counted)
+    if not found:
+        return ScoredPace(0.0 if days else None, horizon_span(None))
+    if found < enough:
+        return ScoredPace(found / sum(records), horizon_span(found / len(days)))
+    per_day = pace(records) or 0.0
+    if per_day > MOST_PER_DAY:
+        per_day *= await _share(scan, topic, bounds)
+    return ScoredPace(None, horizon_span(max(per_day, ENOUGH)))
+
+
+async def _scored(
+    scan: TopicScan,
+    topic: str,
+    day: tuple[int, int],
+    most: int,
+    counted: MutableMapping[int, int],
+) -> int:
+    """How many are scored on a day; no more than ``most`` are counted."""
+    start, until = day
+    if start in counted:
+        return counted[start]
+    found = 0
+    records = scan.records(topic, start_ms=1000 * start, until_ms=1000 * until, strictly=True)
+    async for record in records:
+        found += is_scored(record.value)
+        if found >= most:
+            return found
+    counted[start] = found
+    return found
+
+
+async def _share(scan: TopicScan, topic: str, bounds: list[int]) -> float:
+    """About which share of the records of these days is scored."""
     scored = number = 0
     async for record in scan.spread(
         topic, 1000 * bounds[0], RUNS, LOOKED_AT, until_ms=1000 * bounds[-1]
     ):
         scored, number = scored + is_scored(record.value), number + 1
-    return horizon_span(per_day * scored / number if scored else None)
+    return scored / number if number else 0.0
 
 
 def is_scored(value: bytes | None) -> bool:
-    """Whether it is a score record of an interaction that was judged."""
+    """Whether it is a score record of an interaction that counts: see ``is_evidence``.
+
+    >>> is_scored(b'{"outcome": "scored", "sampling": {"u": 0.1}, "scores": {"faithfulness": 1}}')
+    True
+    """
+    # These are many, and most of them may not be scored: no model is made of any.
+    if value is None or b'"scored"' not in value:
+        return False
     try:
-        return value is not None and read_score_record(value).outcome == Outcome.SCORED
-    except RecordSkipped:
+        return is_evidence(json.loads(value))
+    except (ValueError, RecursionError):
+        return False
+
+
+def is_evidence(record: Any) -> bool:
+    """Whether a score record, as JSON, is one that evidence and baselines are made of.
+
+    Scored, with a value, and with a place among the others: an interaction that somebody has forced
+    to be judged has none.
+    """
+    try:
+        is_placed = record["outcome"] == Outcome.SCORED and record["sampling"]["u"] is not None
+        values: Mapping[str, object] = record["scores"]
+        return is_placed and any(isinstance(x, int | float) for x in values.values())
+    except (TypeError, KeyError, AttributeError):
         return False
 
 
 def of_times(times: Iterable[float], now: float) -> HorizonSpan:
-    """The same from the times of all records that are scored, in epoch seconds."""
+    """The same from the times of all records that count, in epoch seconds."""
     by_day = Counter(int(time) // DAY_S * DAY_S for time in times)
     return horizon_span(pace([by_day[day] for day, _ in pairwise(day_bounds(now))]))

@@ -105,12 +105,14 @@ class TopicScan:
         *,
         from_committed: bool = False,
         start_ms: int = 0,
+        until_ms: int | None = None,
         strictly: bool = False,
     ) -> AsyncIterator[KafkaRecord]:
         """All records, each partition in order; with ``from_committed`` the group's rest.
 
-        From the first on whose broker time is ≥ ``start_ms``. Where the broker finds none, which is
-        also what it says of records without a time, all are read, or ``strictly`` none.
+        From the first on whose broker time is ≥ ``start_ms``, up to that of ``until_ms``. Where the
+        broker finds no first one, which is also what it says of records without a time, all are
+        read, or ``strictly`` none.
 
         Raises ``DependencyRefused`` when there is no such topic, or it may not be read.
         """
@@ -122,7 +124,7 @@ class TopicScan:
                 await self._seek_to_time(parts, start_ms, strictly=strictly)
             if from_committed:
                 await self._seek_to_committed(parts)
-            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            ends = await self._ends(parts, until_ms)
             silence = Silence(self._silence_s)
             while await _unread(self._client, parts, ends):
                 batches = await silence.broken(self._polled())
@@ -148,9 +150,7 @@ class TopicScan:
         parts = self._existing(topic)
         try:
             starts = await bounded(self._client.since(parts, start_ms), REQUEST_LIMIT_S)
-            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
-            if until_ms is not None:
-                ends = ends | await bounded(self._client.since(parts, until_ms), REQUEST_LIMIT_S)
+            ends = await self._ends(parts, until_ms)
             filled = [part for part in parts if starts.get(part, ends[part]) < ends[part]]
             for number in _far_apart(runs if filled else 0):
                 part = filled[number % len(filled)]
@@ -248,6 +248,16 @@ class TopicScan:
             )
             for part in parts
         ]
+
+    async def _ends(
+        self, parts: Sequence[TopicPartition], until_ms: int | None
+    ) -> dict[TopicPartition, int]:
+        """Where they end, or the records of before that time."""
+        ends: dict[TopicPartition, int]
+        ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+        if until_ms is not None:
+            ends |= await bounded(self._client.since(parts, until_ms), REQUEST_LIMIT_S)
+        return ends
 
     async def _polled(self) -> dict[TopicPartition, list[KafkaRecord]]:
         found: dict[TopicPartition, list[KafkaRecord]] = await self._client.getmany(

@@ -60,6 +60,49 @@ async def test_what_is_refused_shortens_no_period(
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize(("scored", "refused_a_day", "days"), [(100, 1_900, 28), (300, 1_700, 7)])
+async def test_money_that_is_spent_at_once_counts_in_full(
+    kafka_broker: KafkaBroker, scored: int, refused_a_day: int, days: int
+) -> None:
+    """The first minutes of a day take all of it; what somebody has forced is no evidence."""
+    topic = f"scores-{uuid.uuid4().hex[:8]}"
+    await create_topic(kafka_broker.bootstrap, topic, 1)
+    day = judged_each_day(1, 1, 0.9)[0]
+    one = read_score_record(day.value or b"")
+    gone = {"outcome": "over_budget", "reason": "usd_per_day", "scores": {}}
+    kinds = {
+        "scored": day.value,
+        "refused": one.model_copy(update=gone).to_json(),
+        "forced": one.model_copy(
+            update={"sampling": one.sampling.model_copy(update={"u": None})}
+        ).to_json(),
+    }
+    order = ["scored"] * scored + ["refused"] * refused_a_day + ["forced"] * 100
+    today = int(time.time()) // DAY_S * DAY_S
+    records = [
+        Record(kinds[kind], timestamp_ms=1000 * (today - back * DAY_S) + 10_000 * k)
+        for back in range(7, 0, -1)
+        for k, kind in enumerate(order)
+    ]
+    await produce(kafka_broker.bootstrap, topic, records)
+    flags = {"kafka.bootstrap_servers": kafka_broker.bootstrap, "kafka.topics.scores": topic}
+    settings = load({}, None, flags)
+    scan = await TopicScan.start(connection(settings), Health(time.monotonic))
+    counted = dict[int, int]()
+    try:
+        found = await asked_for(scan, topic, time.time(), counted)
+        assert found == horizon_span(scored) == HorizonSpan(days * DAY_S, 8 * DAY_S)
+        assert [*counted.values()] == [scored] * 7
+        assert await asked_for(scan, topic, time.time(), counted) == found
+    finally:
+        await scan.stop()
+    there = connection(settings)
+    told = await judged_pace(settings, time.time, (there, ()), (there, topic))
+    assert told is not None
+    assert (round(told.per_day), told.span) == (scored, found)
+
+
+@pytest.mark.timeout(120)
 async def test_doctor_foresees_it_on_the_first_day(kafka_broker: KafkaBroker) -> None:
     """Where exporters have no whole day to go by yet."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
