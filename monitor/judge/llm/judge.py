@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from monitor.errors import JudgeFailed, ReplyRejected
 from monitor.judge.allowance import may_ask_again
@@ -71,6 +71,9 @@ from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
+#: So many errors of its own, one after the other, with each answered when it was asked without
+#: probabilities, show that a server does not give them.
+_SURE: Final = 3
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
@@ -300,7 +303,7 @@ class LlmClient:
         self._clock, self._thinks = clock, False
         self.forms = TakenForms()
         self._route: _Route | None = None
-        self._weighs, self._weighs_not = True, False
+        self._weighs, self._weighs_not, self._weights_broke = True, False, 0
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
@@ -393,11 +396,14 @@ class LlmClient:
         """The reply of one word, with its probability where the server tells it."""
         try:
             reply = await self._send(asked, route, weighed=self._weighs)
+            self._weights_broke = 0
         except _LogprobsRefused as refused:
             if not may_ask_again(tokens):
                 raise CallFailed(refused.fault) from None
             reply = await self._send(asked, route)
-            self._weighs = False
+            # Its own errors pass, and may quote the request: once is no sign.
+            self._weights_broke += 1 if refused.fault.retriable else _SURE
+            self._weighs = self._weights_broke < _SURE
         if reply.yes is None and word(reply.text) is not None and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)
@@ -421,7 +427,7 @@ class LlmClient:
                 response = await completion(**arguments, logger_fn=captured)
         except Exception as error:  # noqa: BLE001 - the library raises any kind
             fault = explain(error, datetime.now(UTC), answer := captured.answer())
-            if weighed and fault is not None and "logprob" in f"{error}{answer.body}".lower():
+            if weighed and _may_be_of_weights(fault, f"{error}{answer.body}"):
                 raise _LogprobsRefused(fault) from None
             usage = _unread(answer, fault, asked.texts, self._settings)
             # Not chained: its message may quote the traffic.
@@ -447,6 +453,11 @@ class LlmClient:
 
 def _bytes(*texts: str) -> int:
     return sum(len(text.encode()) for text in texts)
+
+
+def _may_be_of_weights(fault: Fault | None, told: str) -> TypeGuard[Fault]:
+    """Whether it may be the probabilities that a server does not give; not where it is to wait."""
+    return fault is not None and fault.action != Action.WAIT and "logprob" in told.lower()
 
 
 class _LogprobsRefused(Exception):

@@ -88,12 +88,12 @@ async def test_without_probabilities_the_word_counts_and_that_is_said_once() -> 
 class Refusing:
     """A gate that refuses to tell probabilities, as OpenAI words it for some of its models."""
 
-    def __init__(self, status: int, message: str) -> None:
-        self._status, self._message = status, message
+    def __init__(self, status: int, message: str, times: int = 1_000) -> None:
+        self._status, self._message, self._times = status, message, times
         self.refused = 0
 
     async def __call__(self, text: str) -> web.Response | None:
-        if not json.loads(text).get("logprobs"):
+        if not json.loads(text).get("logprobs") or self.refused >= self._times:
             return None
         self.refused += 1
         error = {"message": self._message, "type": "invalid_request_error", "code": None}
@@ -120,6 +120,27 @@ async def test_a_server_that_refuses_them_is_asked_without(status: int, message:
     assert first.verdicts == second.verdicts
     assert first.probabilities["c1"]["2"] == 1.0
     assert gate.refused == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "times", "refused", "by_word"),
+    [(500, 2, 2, 0), (500, 99, 3, CALLS - 2), (503, 1, 1, 0)],
+)
+async def test_a_passing_error_that_quotes_the_request_ends_no_probabilities(
+    status: int, times: int, refused: int, by_word: int
+) -> None:
+    """One is no sign that the server has none; where it is away it is waited for."""
+    gate = Refusing(status, 'overloaded: {"logprobs": true}', times)
+    async with JudgeServer(LABELS, sureness=0.9, gate=gate) as server:
+        judge = LlmJudge(settings(server, calls_at_once=1, retries=2))
+        async with aclosing(judge):
+            first, second = await judge.judge(interaction()), await judge.judge(interaction())
+    assert first.verdicts == second.verdicts
+    assert gate.refused == refused
+    sure = [value for row in second.probabilities.values() for value in row.values()]
+    assert sum(value in (0.0, 1.0) for value in sure) == by_word
+    if status == 503:
+        assert first.probabilities == second.probabilities
 
 
 async def test_another_refusal_is_a_failure() -> None:
