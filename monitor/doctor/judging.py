@@ -92,8 +92,8 @@ async def _scored(
 ) -> JudgedPace | None:
     """By the whole days of a week, like the exporter's period, from the first record on.
 
-    The broker counts records. How many of them are scored is taken from those that are read: where
-    all of these days are, it is no estimate.
+    The broker counts records. How many of them are scored is counted as exporters do; where that
+    stops early, since they are enough, or takes too long, it is taken from those that are read.
     """
     scan, bounds = await _scan(connection), day_bounds(now)
     try:

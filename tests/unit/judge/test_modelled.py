@@ -12,19 +12,12 @@ from monitor.judge.pipeline.identity import LlmSettings
 from tests.benchmarks.modelled.figures import area, balanced
 from tests.benchmarks.modelled.recording import RecordingServer
 from tests.benchmarks.modelled.rivals import bare
-from tests.benchmarks.modelled.sets import (
-    Labelled,
-    asked_canaries,
-    groups,
-    mixed,
-    pairs,
-    referenced,
-)
-from tests.benchmarks.real_model import guessing, run
+from tests.benchmarks.modelled.sets import Labelled, asked_canaries, groups, pairs, referenced
+from tests.benchmarks.real_model import SETS, guessing, run
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.stub_judges import HABITS, Erring, Stub
 
-KINDS = (("pairs", pairs), ("groups", groups), ("references", referenced))
+KINDS = tuple((name, SETS[name]) for name in ("pairs", "groups", "references"))
 
 
 class Counting:
@@ -65,7 +58,7 @@ def test_a_mix_has_every_set_in_turns() -> None:
     sets = {name: {each.interaction.interaction_id for each in make(60)} for name, make in KINDS}
     order = [
         next(name for name, ids in sets.items() if each.interaction.interaction_id in ids)
-        for each in mixed(60)
+        for each in SETS["mixed"](60)
     ]
     assert {name: order.count(name) for name in sets} == {
         name: len(ids) for name, ids in sets.items()
