@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,11 @@ async def serving(kafka: KafkaBroker, folder: Path) -> AsyncIterator[MonitorProc
         "response": EVIL,
         "retrieved_contexts": [{"id": f"kb-{i}", "text": EVIL} for i in range(20)],
     }
-    records = [judged(i, MIXED if i % 2 else RIGHT) for i in range(19)]
-    records.append(judged_as("19", large(19, 12, 20), interaction=texts, segment=EVIL))
+    # The page draws from the last days, whatever day it is.
+    lately = datetime.now(UTC) - timedelta(hours=1)
+    when = {"event_time": lately, "judged_at": lately}
+    records = [judged(i, MIXED if i % 2 else RIGHT, **when) for i in range(19)]
+    records.append(judged_as("19", large(19, 12, 20), interaction=texts, segment=EVIL, **when))
     await setting.write(records)
     record = alarm(application="bot")
     rows = [Record(record.to_json(), record.key.encode())]
