@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from unicodedata import east_asian_width
@@ -62,9 +64,12 @@ def write_plots(outcome: FileOutcome, folder: Path) -> Iterator[str]:
     found = list(plots(outcome))
     names = _names(found)
     try:
-        yield from _fonts(outcome, found)
-        for name, plot in zip(names, found, strict=True):
-            _draw(plot, outcome.file, folder / name)
+        yield from (said := list(_fonts(outcome, found)))
+        with warnings.catch_warnings():
+            if said:  # once, and not of each letter on each plot
+                warnings.filterwarnings("ignore", "Glyph ", UserWarning)
+            for name, plot in zip(names, found, strict=True):
+                _draw(plot, outcome.file, folder / name)
     except OSError as error:
         raise ConfigurationError(f"--plots {folder}: {error.strerror}") from error
     yield f"{folder}: {len(found)} plots written"
@@ -99,18 +104,36 @@ def _names(found: list[MetricPlot]) -> list[str]:
 def _fonts(outcome: FileOutcome, found: list[MetricPlot]) -> Iterator[str]:
     """Choose fonts that hold what is written; says so where none does."""
     import matplotlib
-    from matplotlib import font_manager
 
-    there = set(font_manager.get_font_names())
-    cjk = [name for name in CJK_FONTS if name in there][:1]
+    written = f"{outcome.file} {' '.join(plot.application for plot in found)}"
+    is_cjk = _CJK.search(written) is not None
+    cjk = _cjk_fonts() if is_cjk else ()
     matplotlib.rcParams["font.family"] = [_LATIN, *cjk]
     matplotlib.rcParams["text.parse_math"] = False  # a dollar in a name begins no formula
-    written = f"{outcome.file} {' '.join(plot.application for plot in found)}"
-    if not cjk and _CJK.search(written):
+    if is_cjk and not cjk:
         yield (
             "warning: no font here holds Chinese, so names in it are boxes on the plots: install "
             "one, such as fonts-noto-cjk, or take --report"
         )
+
+
+def _cjk_fonts() -> Sequence[str]:
+    """The first one that is there, also where it came after matplotlib had made its list."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    if chosen := _listed():
+        return chosen
+    for path in {*findSystemFonts()} - {font.fname for font in fontManager.ttflist}:
+        with suppress(OSError, RuntimeError):  # no font, or one that it cannot read
+            fontManager.addfont(path)
+    return _listed()
+
+
+def _listed() -> Sequence[str]:
+    from matplotlib.font_manager import get_font_names
+
+    there = set(get_font_names())
+    return [name for name in CJK_FONTS if name in there][:1]
 
 
 def _draw(plot: MetricPlot, file: str, target: Path) -> None:
