@@ -189,7 +189,7 @@ def _mend(pipeline: str) -> str:
 
 def _failed(target: str, error: JudgeFailed, refused: str | None, *, is_form: bool) -> ReportLine:
     """The note holds status, code and ids; neither a key nor a text can stand in it."""
-    what, mend = remedy(error.reason)
+    what, mend = remedy(error.reason, str(error))
     # Class names of the client's own errors say nothing to who reads this.
     note = "" if error.reason in ("connection", "timeout") else f" ({error})"
     note += f"; {refused}" if refused else ""

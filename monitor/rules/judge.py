@@ -158,7 +158,8 @@ def _doubtful(plan: AlertPlan) -> Alert:
         "better than a guesser (rag_monitor_judge_not_judging is {{ $value }}, or was before a "
         "restart): its verdicts on the traffic are worth nothing. It is asked about canaries only: "
         "unless another of judge.fallback_models judges, or judge.not_judging is score, nothing is "
-        "scored.",
+        "scored. Of several judges with this model that holds for one: /readyz of the scorer "
+        "says which.",
     )
 
 

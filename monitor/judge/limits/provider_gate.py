@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import ExitStack, asynccontextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 from monitor.errors import JudgeFailed
@@ -50,11 +50,45 @@ class ModelUnanswered(Exception):
     """The model does not answer for now, and another one does."""
 
 
-@dataclass(slots=True)
 class Call:
-    """A request under way; ``tokens`` are those it has used, None where nobody says."""
+    """One question to a model: a request within the limits, or several, one after the other.
 
-    tokens: int | None = None
+    ``tokens`` are those that the request under way has used, None where nobody says. ``settle`` is
+    told them when it has ended; ``clock`` gives monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        reserve: Callable[[], Awaitable[Reservation]],
+        settle: Callable[[Reservation, int | None], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._reserve, self._settle, self._clock = reserve, settle, clock
+        self._request = ExitStack()
+        self.tokens: int | None = None
+        #: When the request under way was made.
+        self.began = clock()
+
+    async def begin(self) -> None:
+        """Make a request, once the limits allow it."""
+        reservation = await self._reserve()
+        self.tokens, self.began = None, self._clock()
+        self._request.callback(lambda: self._settle(reservation, self.tokens))
+        self._request.enter_context(asking(lambda: self.tokens != 0))
+
+    async def again(self) -> None:
+        """Make another one: that before says nothing of the model, but counts in the limits."""
+        self.end()
+        await self.begin()
+
+    def end(self) -> None:
+        """The request has ended, if there is one."""
+        self._request.close()
+
+    def failed(self, fault: Fault) -> None:
+        """It gave no reply; what is refused before anything was computed has used nothing."""
+        if fault.action is not Action.RETRY and self.tokens is None:
+            self.tokens = 0
 
 
 class ProviderGate:
@@ -136,41 +170,42 @@ class ProviderGate:
 
     @asynccontextmanager
     async def call(self, task: str = "", size: int = 0) -> AsyncIterator[Call]:
-        """One request of ``size`` bytes, made inside; how it ends is noted.
+        """A request of ``size`` bytes, made inside, or several; how the last one ends is noted.
 
         Waits for the limits. Raises ``CallFailed`` where none may be made.
         """
         probe = await self._turn()
+        call = Call(partial(self._reserved, task, size), self._settle, self._clock)
         try:
-            reservation, call = await self._reserved(task, size), Call()
+            await call.begin()
             try:
-                with asking(lambda: call.tokens != 0):
-                    async with self._noted(call):
-                        yield call
+                async with self._noted(call):
+                    yield call
             finally:
-                self.count(call.tokens or 0)
-                if call.tokens is not None:
-                    self._quota.settle(reservation, call.tokens)
+                call.end()
         finally:
             if probe:
                 self._breaker.probed(self._clock())
             self._move()
 
+    def _settle(self, reservation: Reservation, tokens: int | None) -> None:
+        self.count(tokens or 0)
+        if tokens is not None:
+            self._quota.settle(reservation, tokens)
+
     @asynccontextmanager
     async def _noted(self, call: Call) -> AsyncIterator[None]:
-        began = self._clock()
         try:
             yield
         except CallFailed as failure:
-            self._failed(failure.fault, began)
-            if failure.fault.action is not Action.RETRY and call.tokens is None:
-                call.tokens = 0  # refused before anything was computed
+            self._failed(failure.fault, call.began)
+            call.failed(failure.fault)
             raise
         except JudgeFailed:  # an answer, if a bad one
-            self._worked(began)
+            self._worked(call.began)
             raise
         else:
-            self._worked(began)
+            self._worked(call.began)
 
     async def _reserved(self, task: str, size: int) -> Reservation:
         """What the limits allow, when the provider asks for no patience."""

@@ -35,6 +35,7 @@ from monitor.judge.llm.library import (
     count_tokens,
     list_price,
     litellm,
+    read_without_probabilities,
     require_llm,
 )
 from monitor.judge.llm.retries import Retries
@@ -320,8 +321,11 @@ class LlmClient:
                 route = await self.prepare()
                 try:
                     async with self._provider_gate.call(task, size) as call:
-                        first = attempt.num == 1
-                        reply = await self._attempt(asked, route, call, tokens, is_first=first)
+                        if task == PairRequest.task:
+                            reply = await self._weighed(asked, route, call, tokens)
+                        else:
+                            first = attempt.num == 1
+                            reply = await self._formed(asked, route, call, tokens, is_first=first)
                 except JudgeFailed as failure:
                     spent = failure.usage = spent + (failure.usage or Usage())
                     raise
@@ -340,14 +344,21 @@ class LlmClient:
         if self._route is not None:
             await close_connections()
 
-    async def _attempt(
-        self, asked: _Question, route: _Route, call: Call, tokens: int, *, is_first: bool
+    async def _request(
+        self,
+        asked: _Question,
+        route: _Route,
+        call: Call,
+        form: ReplyForm = "prompt",
+        *,
+        weighed: bool = False,
     ) -> Reply:
+        """One request of a call; whoever counts them is told how it ended."""
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
         try:
-            reply = await self._formed(asked, route, tokens, is_first=is_first)
+            reply = await self._send(asked, route, form, weighed=weighed)
             usage, error = reply.usage, None
             call.tokens = usage.tokens
             self._thinks = self._thinks or _was_thinking(reply)
@@ -355,26 +366,26 @@ class LlmClient:
         except JudgeFailed as failure:
             usage, error = failure.usage or Usage(), failure.reason
             call.tokens = usage.tokens or None
+            if isinstance(failure, CallFailed):
+                call.failed(failure.fault)
             raise
         finally:
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
     async def _formed(
-        self, asked: _Question, route: _Route, tokens: int, *, is_first: bool
+        self, asked: _Question, route: _Route, call: Call, tokens: int, *, is_first: bool
     ) -> Reply:
         """The reply to it in the first form that the provider takes.
 
         An error of its own may pass, and as well be its way to refuse a form. Where nobody but us
         has chosen the form, the first attempt finds out.
         """
-        if asked.task == PairRequest.task:
-            return await self._weighed(asked, route, tokens)
         finds_out = is_first and self._settings.structured == "auto"
         tried = self.forms.begin(route.forms, patterns=has_patterns(asked.terms.properties))
         spent = Usage()
         for form in tried.left:
             try:
-                reply = await self._send(asked, route, form)
+                reply = await self._request(asked, route, call, form)
             except JudgeFailed as failure:
                 usage = failure.usage or Usage()
                 spent = failure.usage = spent + usage
@@ -385,6 +396,7 @@ class LlmClient:
                 if form == tried.left[-1] or not may_be_the_form or not may_ask_again(tokens):
                     raise
                 (tried.broke if breaks else tried.refused).add(form)
+                await call.again()
             else:
                 if (of := self.forms.answered(tried, form)) is not None:
                     model = self._settings.model
@@ -392,15 +404,16 @@ class LlmClient:
                 return replace(reply, usage=spent + reply.usage)
         raise AssertionError("the last form returns or raises")
 
-    async def _weighed(self, asked: _Question, route: _Route, tokens: int) -> Reply:
+    async def _weighed(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
         """The reply of one word, with its probability where the server tells it."""
         try:
-            reply = await self._send(asked, route, weighed=self._weighs)
+            reply = await self._request(asked, route, call, weighed=self._weighs)
             self._weights_broke = 0
         except _LogprobsRefused as refused:
             if not may_ask_again(tokens):
-                raise CallFailed(refused.fault) from None
-            reply = await self._send(asked, route)
+                raise
+            await call.again()
+            reply = await self._request(asked, route, call)
             # Its own errors pass, and may quote the request: once is no sign.
             self._weights_broke += 1 if refused.fault.retriable else _SURE
             self._weighs = self._weights_broke < _SURE
@@ -429,9 +442,12 @@ class LlmClient:
             fault = explain(error, datetime.now(UTC), answer := captured.answer())
             if weighed and _may_be_of_weights(fault, f"{error}{answer.body}"):
                 raise _LogprobsRefused(fault) from None
-            usage = _unread(answer, fault, asked.texts, self._settings)
-            # Not chained: its message may quote the traffic.
-            raise _failure(fault, usage) from None
+            found = read_without_probabilities(answer.body) if weighed and fault is None else None
+            if found is None:
+                usage = _unread(answer, fault, asked.texts, self._settings)
+                # Not chained: its message may quote the traffic.
+                raise _failure(fault, usage) from None
+            response = found
         if (fault := fault_in(captured.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
@@ -460,12 +476,8 @@ def _may_be_of_weights(fault: Fault | None, told: str) -> TypeGuard[Fault]:
     return fault is not None and fault.action != Action.WAIT and "logprob" in told.lower()
 
 
-class _LogprobsRefused(Exception):
+class _LogprobsRefused(CallFailed):
     """The server refuses the request since it asks for probabilities; it may answer without."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.note)
-        self.fault = fault
 
 
 class _ResponseCapture:

@@ -22,6 +22,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from monitor.errors import ConfigurationError
+from monitor.judge.provider.answered import body_of
 from monitor.runtime.garbage import no_garbage
 
 if TYPE_CHECKING:
@@ -113,6 +114,22 @@ async def completion(**arguments: Any) -> Any:
         return await litellm().acompletion(**arguments)
     finally:
         _IS_OURS.reset(token)
+
+
+def read_without_probabilities(body: str) -> Any | None:
+    """The library's object of an answer, with probabilities as they came; None of what is none.
+
+    Some servers leave out a field of a token, or have null there. The library then rejects the
+    whole answer, and with it a reply that is well.
+    """
+    with suppress(Exception):  # whatever else is wrong with it
+        told = body_of(body)
+        logprobs = [choice.pop("logprobs") for choice in told["choices"]]
+        answer = litellm().ModelResponse(**told)
+        for choice, found in zip(answer.choices, logprobs, strict=True):
+            choice.logprobs = found
+        return answer
+    return None
 
 
 def _log_no_calls_of_ours() -> None:

@@ -55,11 +55,19 @@ def error_in(text: str) -> tuple[int, ErrorBody] | None:
     """
     if '"error"' not in text:  # a reply that is well need not be read twice
         return None
+    return next(filter(None, map(_read, _where(body_of(text)))), None)
+
+
+def body_of(text: str) -> Any:
+    """What an answer says as JSON; None where it is none.
+
+    >>> body_of('{"choices": []}'), body_of("<html>Bad gateway</html>")
+    ({'choices': []}, None)
+    """
     try:
-        body = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return next(filter(None, map(_read, _where(body))), None)
 
 
 def written_in(text: str) -> str | None:
@@ -70,10 +78,7 @@ def written_in(text: str) -> str | None:
     >>> written_in("<html>Bad gateway</html>") is None
     True
     """
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    body = body_of(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None

@@ -54,14 +54,25 @@ REMEDIES: Final = MappingProxyType(
         ),
     }
 )
+#: Where a pair is asked about, what is said of any other malformed reply is not true.
+_NO_WORD: Final = Remedy(
+    "the model does not answer in one word, yes or no",
+    "take another model; rag-monitor judge-check measures it",
+)
 #: Providers whose own variable is called after them.
 _NAMED: Final = frozenset(
     ("anthropic", "cohere", "deepseek", "gemini", "groq", "mistral", "openai", "openrouter", "xai")
 )
 
 
-def remedy(reason: str) -> Remedy:
-    """That of a reason; of one that is not known its name."""
+def remedy(reason: str, found: str | None = None) -> Remedy:
+    """That of a reason, with what was ``found``; of one that is not known its name.
+
+    >>> remedy("malformed_reply", "judge_pair: the reply holds no message").what
+    'the model does not answer in one word, yes or no'
+    """
+    if reason == "malformed_reply" and found is not None and found.startswith("judge_pair:"):
+        return _NO_WORD
     otherwise = Remedy(reason, "see the provider's documentation of this error")
     return REMEDIES.get(reason, otherwise)
 
@@ -82,7 +93,7 @@ openai/gpt-4o-mini"
         return f"{reason}: {found} for {model!r}: expected a litellm name like openai/gpt-4o-mini"
     if reason not in REMEDIES:
         return f"{reason} ({found})" if found else reason
-    what, mend = REMEDIES[reason]
+    what, mend = remedy(reason, found)
     provider = model.partition("/")[0]
     if reason == "auth" and provider in _NAMED:
         mend = f"set {provider.upper()}_API_KEY or judge.api_key"

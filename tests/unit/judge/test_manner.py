@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import copy_context
+from random import Random
 
 from monitor.judge.manner import WHOSE_TURN, Manner, MannerChoice
 
@@ -20,16 +21,19 @@ def on_trial() -> tuple[MannerChoice, list[str]]:
     """One that tries claims one by one, and what it has said."""
     said: list[str] = []
     choice = MannerChoice("auto", lambda to: said.append(to.name), lambda: said.append("trial"))
-    assert told(choice, [True] * 10) == Manner.SHAPED
+    assert told(choice, [True] * 11) == Manner.SHAPED
     assert said == ["SHAPED", "trial"]
     return choice, said
 
 
 def test_auto_goes_on_once_replies_are_refused() -> None:
-    """Five of the latest twenty first replies of a manner; for good, and each said once."""
+    """With the fixed example many more than one in six; for good, and each said once.
+
+    With a shaped one five of the latest twenty.
+    """
     said: list[Manner] = []
     choice = MannerChoice("auto", said.append)
-    for refused in [True, True, *[False] * 18, True, True, True, True]:
+    for refused in [*[False] * 9, *[True] * 3, *[False] * 5, *[True] * 3]:
         choice.observe("verify_claims", choice.changes, refused=refused, several=True)
         choice.observe("extract_claims", choice.changes, refused=True)
     assert choice.now == Manner.FIXED
@@ -45,6 +49,14 @@ def test_auto_goes_on_once_replies_are_refused() -> None:
     assert choice.of_next() == Manner.ONE_CLAIM
     assert not choice.ask_for_shaped()
     assert said == [Manner.SHAPED, Manner.ONE_CLAIM]
+
+
+def test_a_model_that_breaks_one_in_twenty_keeps_its_version() -> None:
+    """Each change is another judge, with another baseline, at a random hour of each replica."""
+    for seed in range(20):
+        rng, choice = Random(seed), MannerChoice("auto")
+        assert told(choice, [rng.random() < 0.05 for _ in range(3_000)]) == Manner.FIXED
+        assert told(choice, [rng.random() < 0.4 for _ in range(100)]) == Manner.SHAPED
 
 
 def test_what_is_refused_about_one_claim_as_well_is_not_healed_by_it() -> None:

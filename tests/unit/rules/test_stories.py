@@ -677,7 +677,8 @@ GUESSES = Firing(
     "The judge openai/gpt-4o answers interactions with known verdicts no better than a guesser "
     "(rag_monitor_judge_not_judging is 1, or was before a restart): its verdicts on the traffic "
     "are worth nothing. It is asked about canaries only: unless another of judge.fallback_models "
-    "judges, or judge.not_judging is score, nothing is scored.",
+    "judges, or judge.not_judging is score, nothing is scored. Of several judges with this model "
+    "that holds for one: /readyz of the scorer says which.",
     {"cause": "canaries"},
 )
 

@@ -796,7 +796,7 @@ async def test_verdicts_of_nobody_known_are_nobodys() -> None:
 async def test_a_canary_takes_no_turn_of_the_traffic() -> None:
     """In a trial, with one canary for each interaction: both manners have both."""
     choice = MannerChoice("auto")
-    for refused in [True] * 10:
+    for refused in [True] * 11:
         choice.observe("verify_claims", choice.changes, refused=refused, several=True)
     taken = {"traffic": list[Manner](), "canaries": list[Manner]()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import warnings
 from contextlib import aclosing
 from dataclasses import replace
@@ -14,6 +15,9 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from monitor.errors import JudgeFailed, ReplyRejected
+from monitor.judge.limits.provider_gate import ProviderState
+from monitor.judge.limits.provider_gates import ProviderGates
+from monitor.judge.limits.quota import LocalQuota, PerMinute
 from monitor.judge.llm.judge import LlmClient, LlmJudge
 from monitor.judge.llm.library import hush
 from monitor.judge.observers import CountedCalls
@@ -245,6 +249,34 @@ async def test_a_server_that_is_down_is_hardly_asked_more(
     assert (caught.value.reason, gate.refused) == ("server_error", requests)
     assert not judge.refused_forms
     assert not judge.broken_forms
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_what_a_form_is_tried_with_is_in_the_limits_and_counts(status: int) -> None:
+    """A server that never takes some requests in one form is asked twice for each of those."""
+    registry, gate = CollectorRegistry(), Refusing('"c2": {"type": "string"', status=status)
+    quota = LocalQuota(PerMinute(requests=10_000), time.monotonic)
+    provider_gates = ProviderGates(quota=lambda _: quota)
+    async with JudgeServer(LABELS, gate=gate) as server:
+        made = settings(server, "judge")
+        observe = CountedCalls(ScorerTelemetry(registry))
+        judge = LlmJudge(made, observe=observe, provider_gates=provider_gates)
+        async with aclosing(judge):
+            for response in ((WRONG,), (WRONG, SHIPPING), (WRONG, SHIPPING)):
+                await judge.judge(interaction(), claims=Claims(response=response))
+    assert (gate.requests, gate.refused) == (5, 2)
+    provider_gate = provider_gates.of(made)
+    assert provider_gate.requests == 5
+    assert quota.used_ratio("requests_per_minute") == pytest.approx(5 / 10_000)
+    reason = {400: "rejected", 500: "server_error"}[status]
+    counted = {
+        labels: registry.get_sample_value(
+            "rag_monitor_judge_calls_total", {"task": "verify_claims", "result": labels}
+        )
+        for labels in ("ok", reason)
+    }
+    assert counted == {"ok": 3, reason: 2}
+    assert provider_gate.state is ProviderState.JUDGING
 
 
 class Thinking:

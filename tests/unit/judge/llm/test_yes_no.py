@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -241,16 +242,18 @@ def test_tokens_of_something_else_are_no_probability(choice: dict[str, Any]) -> 
     assert probability(choice, "no", said=False) is None
 
 
-class Thinking:
-    """A gate that answers no to every pair, and tells the tokens of a thought before it."""
+class Saying:
+    """A gate that answers no to every pair, with these log-probabilities."""
+
+    def __init__(self, choice: dict[str, Any]) -> None:
+        self._choice = choice
 
     async def __call__(self, text: str) -> web.Response | None:
         if json.loads(json.loads(text)["messages"][-1]["content"])["task"] != "judge_pair":
             return None
-        choice = told(("Okay", of(0.9)), ("Yes", of(0.03)), then=("no",))
         message = {"role": "assistant", "content": "no", "reasoning_content": "Okay"}
         usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-        whole = {"index": 0, "finish_reason": "stop", "message": message, **choice}
+        whole = {"index": 0, "finish_reason": "stop", "message": message, **self._choice}
         body = {"object": "chat.completion", "id": "1", "created": 1, "model": "m"}
         return web.json_response({**body, "choices": [whole], "usage": usage})
 
@@ -260,10 +263,50 @@ class Thinking:
 
 async def test_the_word_counts_where_a_server_tells_of_thoughts() -> None:
     """The verdicts are those of the reply, whatever a thought could have begun with."""
-    async with JudgeServer(LABELS, gate=Thinking()) as server:
+    choice = told(("Okay", of(0.9)), ("Yes", of(0.03)), then=("no",))
+    async with JudgeServer(LABELS, gate=Saying(choice)) as server:
         found = await judged(settings(server))
     assert {p for by in found.probabilities.values() for p in by.values()} == {0.0}
     assert not any(any(row) for row in found.verdicts.response_by_passage)
+
+
+#: A no that a model is fairly sure of, and the same with a token that only ends the reply.
+NO = (("no", of(0.9)), ("yes", of(0.1)))
+END = told(*NO, then=("",))
+
+
+def without(choice: dict[str, Any], token: int, key: str) -> dict[str, Any]:
+    """The same, with a key of one token left out."""
+    made = deepcopy(choice)
+    del made["logprobs"]["content"][token][key]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("model", "choice", "expected"),
+    [
+        ("judge", without(END, 1, "top_logprobs"), 0.1),
+        ("hosted_vllm/judge", without(END, 1, "top_logprobs"), 0.1),
+        ("openai/judge", told(*NO, ("Sure", None)), 0.1),
+        ("judge", told(*NO, (None, of(0.01))), 0.1),
+        ("judge", without(told(("no", of(0.9))), 0, "top_logprobs"), 0.0),
+        ("judge", without(told(*NO), 0, "token"), 0.0),
+        ("judge", told(("no", None), ("yes", None)), 0.0),
+        ("judge", {"logprobs": {"content": "no"}}, 0.0),
+        ("judge", {"logprobs": []}, 0.0),
+    ],
+)
+async def test_a_reply_whose_probabilities_are_not_whole_is_read(
+    model: str, choice: dict[str, Any], expected: float
+) -> None:
+    """Servers leave out fields or have null there; the word counts where they say nothing sure."""
+    async with JudgeServer(LABELS, gate=Saying(choice)) as server:
+        found = await judged(settings(server, model, price=(1.0, 1.0)))
+    probabilities = {p for by in found.probabilities.values() for p in by.values()}
+    assert list(probabilities) == [pytest.approx(expected)]
+    # Two more are asked for the texts.
+    assert found.usage.prompt_tokens > 9 * (CALLS - 2)
+    assert found.usage.usd > 0
 
 
 def test_white_space_before_the_word_is_passed_over() -> None:
