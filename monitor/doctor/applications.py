@@ -31,6 +31,8 @@ LIMIT_S: Final = 10.0
 RUNS: Final = 50
 #: A time before all records: what is asked for at 0 is not looked up.
 LONG_AGO_S: Final = 1
+#: What began less than so many seconds ago has as many a day as if it had begun then.
+LEAST_KNOWN_S: Final = 3_600
 #: Seconds that are looked back, where there are too many records in what is held.
 _SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S)
 #: With so many usual gaps of silence one has ended, or had not begun.
@@ -338,7 +340,7 @@ def seen(
     midnight = now // DAY_S * DAY_S
     per_day = pace_since(bisect_left(times, midnight), start, midnight)
     if per_day is None:
-        least_s = DAY_S if since is None or began else 1.0
+        least_s = LEAST_KNOWN_S if since is None or began else 1.0
         per_day = len(times) / max(least_s, now - start) * DAY_S
     return SeenApplication(*pair, per_day / share_read, now - times[0] if began else None)
 

@@ -148,12 +148,14 @@ def _notes(found: JudgedPace) -> list[str]:
     Where all is read of a day or more nothing is to be said of that.
     """
     seen, notes = found.seen, list[str]()
+    if found.known_s < DAY_S:
+        notes.append(f"by the first {in_words(found.known_s)}")
     if found.others_per_day > _FEW * found.per_day:
         notes.append(f"{_number(found.others_per_day)} more are not scored: {OTHERS}")
     if seen.share_read < 1.0:
         share = f"{_number(100 * seen.share_read)} %"
         notes.append(f"by {share} of the last day's records: small applications may be missing")
-    elif seen.found and seen.looked_back_s < DAY_S:
+    elif seen.found and seen.looked_back_s < min(DAY_S, found.known_s):
         notes.append(f"by the last {in_words(seen.looked_back_s)}")
     return notes
 

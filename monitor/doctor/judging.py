@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from monitor.app.inspection import price_per_million
 from monitor.config import Settings
 from monitor.doctor.applications import (
+    LEAST_KNOWN_S,
     LONG_AGO_S,
     NOTHING_SEEN,
     SeenApplications,
@@ -25,7 +26,7 @@ from monitor.plan.plan import Assumed, bought, typical
 from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, pace
+from monitor.stats.period import DAY_S, HorizonSpan, day_bounds
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
@@ -40,7 +41,8 @@ class JudgedPace(NamedTuple):
     ``sent_per_day`` are the interactions that they are taken from. ``seen`` are the applications
     and judges that they are of, as far as that could be read. ``others_per_day`` are score records
     that teach nothing: over budget, forced, failed or unscorable. ``span`` is what an exporter
-    takes; None: what so many ask for.
+    takes; None: what so many ask for. ``known_s``: of so many seconds the pace is, at most a day is
+    told.
     """
 
     per_day: float
@@ -49,6 +51,7 @@ class JudgedPace(NamedTuple):
     seen: SeenApplications = NOTHING_SEEN
     others_per_day: float = 0.0
     span: HorizonSpan | None = None
+    known_s: float = DAY_S
 
     def assumed(self) -> Assumed:
         """What to plan with."""
@@ -68,7 +71,7 @@ async def judged_pace(
     ``output`` is the topic of scores, if there is one. Raises ``DependencyRefused``.
     """
     now = clock()
-    sent = await _sent_a_day(*inputs, now)
+    sent, known_s = await _sent_a_day(*inputs, now)
     found = None if output is None else await _scored(settings, *output, sent, now)
     if found is not None:
         return found
@@ -77,7 +80,7 @@ async def judged_pace(
     assumed = JudgedPace(0.0, True, sent).assumed()
     prices = await _prices(settings) or (0.0, 0.0)
     expected = bought(settings, assumed, typical(settings.judge, prices))
-    return JudgedPace(expected.per_day, True, sent)
+    return JudgedPace(expected.per_day, True, sent, known_s=known_s)
 
 
 async def _prices(settings: Settings) -> tuple[float, float] | None:
@@ -95,31 +98,57 @@ async def _scored(
     The broker counts records. How many of them are scored is counted as exporters do; where that
     stops early, since they are enough, or takes too long, it is taken from those that are read.
     """
-    scan, bounds = await _scan(connection), day_bounds(now)
+    scan = await _scan(connection)
     try:
-        counts = await scan.counts(topic, bounds)
-        if not any(counts):
+        found = await _record_pace(scan, topic, now)
+        if found is None:
             return None
-        began = await _began(scan, topic, bounds, counts)
-        records, until = pace_since(sum(counts), began, bounds[-1]), float(bounds[-1])
-        paced = None
-        if records is None:  # it began on the last of them
-            (number,) = await scan.counts(topic, [began, int(now) + DAY_S])
-            records, until = number / max(1.0, (now - began) / DAY_S), now + DAY_S
-        else:
-            paced = await _paced(scan, topic, now)
-        span = span_of(settings, records)
+        paced = await _paced(scan, topic, now) if found.is_whole else None
+        span = span_of(settings, found.per_day)
         if paced is not None and settings.drift.period_s is None:
             span = paced.span
-        seen = await seen_applications(settings, scan, span, (float(began), until), now)
+        seen = await seen_applications(settings, scan, span, (found.began, found.until), now)
     finally:
         await scan.stop()
+    records = found.per_day
     share = 1.0 if seen.share_scored is None else seen.share_scored
     if paced is None:  # as exporters will, once there is a whole day
         span = span_of(settings, share * records)
     elif paced.share is not None:
         share = paced.share
-    return JudgedPace(share * records, False, sent, seen, (1.0 - share) * records, span)
+    others = (1.0 - share) * records
+    return JudgedPace(share * records, False, sent, seen, others, span, found.known_s)
+
+
+class _RecordPace(NamedTuple):
+    """Records a day, as counted from ``began`` to ``until``: whole days, if it ``is_whole``.
+
+    ``known_s`` are the seconds that it is taken from.
+    """
+
+    per_day: float
+    began: float
+    until: float
+    known_s: float
+    is_whole: bool
+
+
+async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace | None:
+    """From the first record of a week on; by today's, too, where that is not a day before today.
+
+    None without any.
+    """
+    midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S  # some clocks are ahead
+    bounds = [*day_bounds(now), ahead]
+    counts = await scan.counts(topic, bounds)
+    if not any(counts):
+        return None
+    began = float(await _began(scan, topic, bounds, counts))
+    whole = pace_since(sum(counts[:-1]), began, midnight)
+    if whole is not None:
+        return _RecordPace(whole, began, midnight, midnight - began, is_whole=True)
+    known_s = max(LEAST_KNOWN_S, now - began)
+    return _RecordPace(sum(counts) / known_s * DAY_S, began, ahead, known_s, is_whole=False)
 
 
 async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
@@ -147,22 +176,22 @@ async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Seq
     return began
 
 
-async def _sent_a_day(connection: Connection, topics: Sequence[str], now: float) -> float:
-    """Of all topics; those of the last 24 hours where there is no whole day yet."""
+async def _sent_a_day(
+    connection: Connection, topics: Sequence[str], now: float
+) -> tuple[float, float]:
+    """Of all topics, and the seconds that the youngest of them is known for."""
     if not topics:
-        return 0.0
+        return 0.0, DAY_S
     scan = await _scan(connection)
     try:
-        found = 0.0
-        for topic in topics:
-            per_day = pace(await scan.counts(topic, day_bounds(now)))
-            if per_day is None:
-                (today,) = await scan.counts(topic, [int(now) - DAY_S, int(now) + DAY_S])
-                per_day = float(today)
-            found += per_day
-        return found
+        found = [await _record_pace(scan, topic, now) for topic in topics]
     finally:
         await scan.stop()
+    known = [each for each in found if each is not None]
+    return (
+        sum(each.per_day for each in known),
+        min((each.known_s for each in known), default=DAY_S),
+    )
 
 
 def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:

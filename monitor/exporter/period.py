@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
@@ -17,6 +17,7 @@ from monitor.stats.period import (
     MOST_PER_DAY,
     HorizonSpan,
     day_bounds,
+    first_that_counts,
     horizon_span,
     pace,
 )
@@ -64,16 +65,17 @@ async def scored_pace(
     """
     bounds = day_bounds(now)
     records = await scan.counts(topic, bounds)
-    days = list(dropwhile(lambda day: not day[1], zip(pairwise(bounds), records, strict=True)))
+    first = first_that_counts(records)
+    days = list(pairwise(bounds))[first:]
     counted, enough, found = {} if counted is None else counted, ENOUGH * len(days), 0
-    for (start, until), _ in reversed(days):
+    for day in reversed(days):
         if found >= enough:
             break
-        found += await _scored(scan, topic, (start, until), enough - found, counted)
+        found += await _scored(scan, topic, day, enough - found, counted)
     if not found:
         return ScoredPace(0.0 if days else None, horizon_span(None))
     if found < enough:
-        return ScoredPace(found / sum(records), horizon_span(found / len(days)))
+        return ScoredPace(found / sum(records[first:]), horizon_span(found / len(days)))
     per_day = pace(records) or 0.0
     if per_day > MOST_PER_DAY:
         per_day *= await _share(scan, topic, bounds)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import dropwhile
 from typing import Final, NamedTuple
 
 DAY_S: Final = 86_400
@@ -62,11 +61,23 @@ def day_bounds(now: float) -> list[int]:
     return [today - days * DAY_S for days in range(RECENT_DAYS, -1, -1)]
 
 
+def first_that_counts(counts: Sequence[int]) -> int:
+    """The first of these days that has a pace to tell; their number where none has.
+
+    That of the first record is left out, where another one follows: it need not be whole.
+
+    >>> first_that_counts([0, 0, 3, 30, 10]), first_that_counts([30, 10]), first_that_counts([0, 3])
+    (3, 0, 1)
+    """
+    first = next((day for day, count in enumerate(counts) if count), len(counts))
+    return first + 1 if 0 < first < len(counts) - 1 else first
+
+
 def pace(counts: Sequence[int]) -> float | None:
     """Records a day, from those of whole days; days before the first record do not count.
 
-    >>> pace([0, 0, 0, 0, 0, 30, 10]), pace([0] * 7)
+    >>> pace([0, 0, 0, 0, 1, 30, 10]), pace([0] * 7)
     (20.0, None)
     """
-    since = list(dropwhile(lambda count: not count, counts))
+    since = counts[first_that_counts(counts) :]
     return sum(since) / len(since) if since else None

@@ -8,6 +8,7 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -446,7 +447,9 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     await produce(kafka_broker.bootstrap, name, traffic(4))
     sent = await doctor(kafka_broker.bootstrap, **topics, sampling__rate=0.5)
     (expected,) = sent.of("evidence", name)
-    assert expected["found"].startswith("about 2 a day would be judged of the traffic so far: ")
+    assert expected["found"].startswith(
+        "about 48 a day would be judged of the traffic so far (by the first 60 min): "
+    )
     # A rate for each: nobody knows how much of the traffic has which, whatever the others' is.
     for rate in (0, 1):
         unknown = await doctor(
@@ -476,6 +479,37 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     topics["kafka__topics__interactions"] = "nobody-made-this"
     unseen = await doctor(kafka_broker.bootstrap, **topics)
     assert unseen.of("evidence", scores)[0]["found"].startswith("about 12 judged a day: ")
+
+
+@pytest.mark.timeout(120)
+async def test_the_first_hours_tell_a_pace(kafka_broker: KafkaBroker) -> None:
+    """Of what is sent and of what is judged: 180 an hour are no 180 a day, nor 180 in two days."""
+    topics = await whole(kafka_broker)
+    scores, name = topics["kafka__topics__scores"], topics["kafka__topics__interactions"]
+    began = time.time() - 2 * 3_600.0
+    times = [int(1_000 * (began + 20.0 * number)) for number in range(360)]
+    sent = [replace(one, timestamp_ms=at) for one, at in zip(traffic(360), times, strict=True)]
+    await produce(kafka_broker.bootstrap, name, sent)
+    expected = await doctor(kafka_broker.bootstrap, **topics, sampling__rate=0.5)
+    assert re.match(
+        r"about 2,1\d\d a day would be judged of the traffic so far \(by the first (2|2\.1) h\): ",
+        expected.of("evidence", name)[0]["found"],
+    )
+    scored = json.loads(judged_each_day(1, 1, 0.9)[0].value or b"")
+    there = list[Record]()
+    for number, at in enumerate(times):
+        said = {"event_time": datetime.fromtimestamp(at / 1_000, UTC).isoformat()}
+        said |= {"application": "cat"} if number % 3 == 0 else {}
+        there.append(Record(json.dumps(scored | said).encode(), timestamp_ms=at))
+    await produce(kafka_broker.bootstrap, scores, there)
+    rates = json.dumps([{"application": "bot", "sampling": {"rate": 0.5}}])
+    found = await doctor(kafka_broker.bootstrap, **topics, applications=rates)
+    assert re.match(
+        r"about 4,(2|3)\d\d judged a day \(by the first (2|2\.1) h\) of 2 applications and judges: "
+        r"0 of 2 have a baseline by now \(rag-monitor baseline show\), 2 learn one, the last one due "
+        r"in about (21\.9|22|22\.\d) h; P is 24 h",
+        found.of("evidence", scores)[0]["found"],
+    )
 
 
 @pytest.mark.timeout(180)
