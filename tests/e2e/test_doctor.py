@@ -506,8 +506,8 @@ async def test_the_first_hours_tell_a_pace(kafka_broker: KafkaBroker) -> None:
     found = await doctor(kafka_broker.bootstrap, **topics, applications=rates)
     assert re.match(
         r"about 4,(2|3)\d\d judged a day \(by the first (2|2\.1) h\) of 2 applications and judges: "
-        r"0 of 2 have a baseline by now \(rag-monitor baseline show\), 2 learn one, the last one due "
-        r"in about (21\.9|22|22\.\d) h; P is 24 h",
+        r"0 of 2 have a baseline by now \(rag-monitor baseline show\), 2 learn one, the last one "
+        r"due in about (21\.9|22|22\.\d) h; P is 24 h",
         found.of("evidence", scores)[0]["found"],
     )
 
