@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -80,31 +80,38 @@ class SeenApplications(NamedTuple):
     """Those of the last ``looked_back_s`` seconds, the most frequent first.
 
     None of them: it could not be read in time. ``share_read`` of the records of that time were
-    read, and of these ``share_scored`` teach a baseline, None where that is not known.
+    read, and of these ``share_scored`` count for the period, None where that is not known. Of
+    those ``share_watched`` have a value of a watched metric: only these teach a baseline of one.
     """
 
     found: Sequence[SeenApplication]
     looked_back_s: float
     share_read: float = 1.0
     share_scored: float | None = None
+    share_watched: float = 1.0
 
 
 NOTHING_SEEN: Final = SeenApplications((), 0.0)
 
 
 class ScoreLine(NamedTuple):
-    """What a score record says of itself; it is ``scored`` where a baseline may learn from it."""
+    """What a score record says of itself.
+
+    It is ``scored`` where it counts for the period, and ``watched`` where a baseline of a watched
+    metric may learn from it, too.
+    """
 
     pair: JudgedApplication
     at: float
     scored: bool
+    watched: bool
 
 
 @dataclass
 class Sightings:
     """The score records of an application and judge, in any order.
 
-    ``times`` are the event times of those that are scored; ``first`` and ``number`` are of all.
+    ``times`` are the event times of those that teach; ``first`` and ``number`` are of all.
     """
 
     times: list[float] = field(default_factory=list)
@@ -114,7 +121,7 @@ class Sightings:
     def add(self, line: ScoreLine) -> None:
         """One more."""
         self.first, self.number = min(self.first, line.at), self.number + 1
-        if line.scored:
+        if line.watched:
             self.times.append(line.at)
 
 
@@ -125,16 +132,17 @@ class ReadScores:
     broker's time, by which the records of a day are counted.
     """
 
-    def __init__(self, since: float, window: tuple[float, float]) -> None:
-        self._since, self._window = since, window
+    def __init__(self, since: float, window: tuple[float, float], watched: Collection[str]) -> None:
+        self._since, self._window, self._watched = since, window, watched
         self.by_pair: dict[JudgedApplication, Sightings] = {}
-        self.number = 0
+        self.number = self._teach = 0
         self._all, self._within = [0, 0], [0, 0]
 
     def add(self, value: bytes | None, timestamp_ms: int) -> None:
         """One more; what cannot be read is not scored."""
         self.number += 1
-        line, (start, until) = score_line(value), self._window
+        line, (start, until) = score_line(value, self._watched), self._window
+        self._teach += line is not None and line.watched
         scored = line is not None and line.scored
         for counts in (self._all, self._within)[: 1 + (start <= timestamp_ms / 1000 < until)]:
             counts[0] += scored
@@ -149,6 +157,11 @@ class ReadScores:
         is_whole = self._since <= self._window[0] and self._within[1]
         scored, number = self._within if is_whole else self._all
         return scored / number if number else None
+
+    @property
+    def share_watched(self) -> float:
+        """1 where nothing is scored."""
+        return self._teach / self._all[0] if self._all[0] else 1.0
 
 
 async def seen_applications(
@@ -170,7 +183,7 @@ async def seen_applications(
             back_s, number = await _looked_back(scan, topics.scores, longest_s, now)
             start = now - back_s
             (earlier,) = await scan.counts(topics.scores, [LONG_AGO_S, int(start)])
-        found = ReadScores(start, window)
+        found = ReadScores(start, window, settings.drift.metrics)
         is_whole = number <= MOST_READ
         await _read(_records(scan, topics.scores, start, is_whole=is_whole), found, is_whole)
         async with asyncio.timeout(LIMIT_S):
@@ -181,7 +194,7 @@ async def seen_applications(
     share_read = 1.0 if is_whole else min(1.0, found.number / number)
     since = None if not earlier else start
     seen_now = made(found.by_pair, since, now, settings, baselines, share_read)
-    return SeenApplications(seen_now, back_s, share_read, found.share_scored)
+    return SeenApplications(seen_now, back_s, share_read, found.share_scored, found.share_watched)
 
 
 async def _looked_back(scan: TopicScan, topic: str, longest_s: int, now: float) -> tuple[int, int]:
@@ -214,8 +227,8 @@ async def _read(records: AsyncIterator[KafkaRecord], found: ReadScores, is_whole
             raise
 
 
-def score_line(line: bytes | None) -> ScoreLine | None:
-    """None for what is no score record.
+def score_line(line: bytes | None, watched: Collection[str]) -> ScoreLine | None:
+    """None for what is no score record; ``watched`` are metrics.
 
     Not by the model: these are many, and all else on them does not matter.
     """
@@ -228,7 +241,7 @@ def score_line(line: bytes | None) -> ScoreLine | None:
         return None  # the exporter counts and names them
     if not isinstance(pair[0], str):
         return None
-    return ScoreLine(pair, at, is_evidence(fields))
+    return ScoreLine(pair, at, is_evidence(fields), is_evidence(fields, watched))
 
 
 async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord]:

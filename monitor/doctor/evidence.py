@@ -29,10 +29,10 @@ _USUAL: Final = "faithfulness"
 #: To be replaced by what is normal, and by what is good enough: examples.
 _NORMAL_LOSS, _WORST_LOSS = 0.08, 0.1
 
-#: Score records that are not scored are told of from such a share of the others on.
+#: Score records that teach no baseline are told of from such a share of the others on.
 _FEW: Final = 0.05
 #: What they are.
-OTHERS: Final = "over budget, forced, failed or unscorable"
+OTHERS: Final = "over budget, forced, failed, unscorable, or without a value of drift.metrics"
 
 #: Of several applications, so many are named.
 _NAMED: Final = 2
@@ -57,7 +57,7 @@ async def examine(settings: Settings, target: str, found: JudgedPace) -> list[Re
 
 
 def _nothing(target: str, found: JudgedPace) -> ReportLine:
-    shown = f"none of about {_number(found.others_per_day)} score records a day is scored"
+    shown = f"none of about {_number(found.others_per_day)} score records a day is evidence"
     if found.seen.share_read < 1.0:
         shown += f", as far as {_number(100 * found.seen.share_read)} % of them tell"
     shown += f": {OTHERS}"
@@ -148,14 +148,14 @@ def _notes(found: JudgedPace) -> list[str]:
     Where all is read of a day or more nothing is to be said of that.
     """
     seen, notes = found.seen, list[str]()
-    if found.known_s < DAY_S:
-        notes.append(f"by the first {in_words(found.known_s)}")
+    if found.first_s is not None:
+        notes.append(f"by the first {in_words(found.first_s)}")
     if found.others_per_day > _FEW * found.per_day:
-        notes.append(f"{_number(found.others_per_day)} more are not scored: {OTHERS}")
+        notes.append(f"{_number(found.others_per_day)} more are no evidence: {OTHERS}")
     if seen.share_read < 1.0:
         share = f"{_number(100 * seen.share_read)} %"
         notes.append(f"by {share} of the last day's records: small applications may be missing")
-    elif seen.found and seen.looked_back_s < min(DAY_S, found.known_s):
+    elif seen.found and seen.looked_back_s < min(DAY_S, found.first_s or DAY_S):
         notes.append(f"by the last {in_words(seen.looked_back_s)}")
     return notes
 

@@ -40,9 +40,9 @@ class JudgedPace(NamedTuple):
 
     ``sent_per_day`` are the interactions that they are taken from. ``seen`` are the applications
     and judges that they are of, as far as that could be read. ``others_per_day`` are score records
-    that teach nothing: over budget, forced, failed or unscorable. ``span`` is what an exporter
-    takes; None: what so many ask for. ``known_s``: of so many seconds the pace is, at most a day is
-    told.
+    that teach nothing: over budget, forced, failed, unscorable, or of no watched metric. ``span``
+    is what an exporter takes; None: what so many ask for. ``first_s``: the pace is of so many
+    seconds, the first ones; None: of whole days.
     """
 
     per_day: float
@@ -51,7 +51,7 @@ class JudgedPace(NamedTuple):
     seen: SeenApplications = NOTHING_SEEN
     others_per_day: float = 0.0
     span: HorizonSpan | None = None
-    known_s: float = DAY_S
+    first_s: float | None = None
 
     def assumed(self) -> Assumed:
         """What to plan with."""
@@ -71,7 +71,7 @@ async def judged_pace(
     ``output`` is the topic of scores, if there is one. Raises ``DependencyRefused``.
     """
     now = clock()
-    sent, known_s = await _sent_a_day(*inputs, now)
+    sent, first_s = await _sent_a_day(*inputs, now)
     found = None if output is None else await _scored(settings, *output, sent, now)
     if found is not None:
         return found
@@ -80,7 +80,7 @@ async def judged_pace(
     assumed = JudgedPace(0.0, True, sent).assumed()
     prices = await _prices(settings) or (0.0, 0.0)
     expected = bought(settings, assumed, typical(settings.judge, prices))
-    return JudgedPace(expected.per_day, True, sent, known_s=known_s)
+    return JudgedPace(expected.per_day, True, sent, first_s=first_s)
 
 
 async def _prices(settings: Settings) -> tuple[float, float] | None:
@@ -103,7 +103,7 @@ async def _scored(
         found = await _record_pace(scan, topic, now)
         if found is None:
             return None
-        paced = await _paced(scan, topic, now) if found.is_whole else None
+        paced = await _paced(scan, topic, now)
         span = span_of(settings, found.per_day)
         if paced is not None and settings.drift.period_s is None:
             span = paced.span
@@ -114,23 +114,22 @@ async def _scored(
     share = 1.0 if seen.share_scored is None else seen.share_scored
     if paced is None:  # as exporters will, once there is a whole day
         span = span_of(settings, share * records)
-    elif paced.share is not None:
+    elif paced.share is not None and found.first_s is None:
         share = paced.share
-    others = (1.0 - share) * records
-    return JudgedPace(share * records, False, sent, seen, others, span, found.known_s)
+    per_day = share * seen.share_watched * records
+    return JudgedPace(per_day, False, sent, seen, records - per_day, span, found.first_s)
 
 
 class _RecordPace(NamedTuple):
-    """Records a day, as counted from ``began`` to ``until``: whole days, if it ``is_whole``.
+    """Records a day, as counted from ``began`` to ``until``.
 
-    ``known_s`` are the seconds that it is taken from.
+    Those are whole days; or ``first_s`` seconds, the first ones that there are.
     """
 
     per_day: float
     began: float
     until: float
-    known_s: float
-    is_whole: bool
+    first_s: float | None = None
 
 
 async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace | None:
@@ -146,16 +145,21 @@ async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace |
     began = float(await _began(scan, topic, bounds, counts))
     whole = pace_since(sum(counts[:-1]), began, midnight)
     if whole is not None:
-        return _RecordPace(whole, began, midnight, midnight - began, is_whole=True)
-    known_s = max(LEAST_KNOWN_S, now - began)
-    return _RecordPace(sum(counts) / known_s * DAY_S, began, ahead, known_s, is_whole=False)
+        return _RecordPace(whole, began, midnight)
+    first_s = max(LEAST_KNOWN_S, now - began)
+    return _RecordPace(sum(counts) / first_s * DAY_S, began, ahead, first_s)
 
 
 async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
-    """What exporters go by; None where to count it takes longer than anybody waits here."""
+    """What exporters go by; None where to count it takes longer than anybody waits here.
+
+    And where there is no whole day.
+    """
     try:
         async with asyncio.timeout(LIMIT_S):
-            return await scored_pace(scan, topic, now)
+            if any(await scan.counts(topic, day_bounds(now))):
+                return await scored_pace(scan, topic, now)
+            return None
     except TimeoutError:
         return None
 
@@ -178,20 +182,18 @@ async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Seq
 
 async def _sent_a_day(
     connection: Connection, topics: Sequence[str], now: float
-) -> tuple[float, float]:
-    """Of all topics, and the seconds that the youngest of them is known for."""
+) -> tuple[float, float | None]:
+    """Of all topics; and of how many seconds that is where one of them has no whole day."""
     if not topics:
-        return 0.0, DAY_S
+        return 0.0, None
     scan = await _scan(connection)
     try:
         found = [await _record_pace(scan, topic, now) for topic in topics]
     finally:
         await scan.stop()
     known = [each for each in found if each is not None]
-    return (
-        sum(each.per_day for each in known),
-        min((each.known_s for each in known), default=DAY_S),
-    )
+    first_s = [each.first_s for each in known if each.first_s is not None]
+    return sum(each.per_day for each in known), min(first_s, default=None)
 
 
 def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -128,16 +128,17 @@ def is_scored(value: bytes | None) -> bool:
         return False
 
 
-def is_evidence(record: Any) -> bool:
+def is_evidence(record: Any, metrics: Collection[str] | None = None) -> bool:
     """Whether a score record, as JSON, is one that evidence and baselines are made of.
 
-    Scored, with a value, and with a place among the others: an interaction that somebody has forced
-    to be judged has none.
+    Scored, with a value (of one of the ``metrics``, if any are given), and with a place among the
+    others: an interaction that somebody has forced to be judged has none.
     """
     try:
         is_placed = record["outcome"] == Outcome.SCORED and record["sampling"]["u"] is not None
         values: Mapping[str, object] = record["scores"]
-        return is_placed and any(isinstance(x, int | float) for x in values.values())
+        asked = values if metrics is None else metrics
+        return is_placed and any(isinstance(values.get(name), int | float) for name in asked)
     except (TypeError, KeyError, AttributeError):
         return False
 

@@ -27,6 +27,9 @@ from tests.stages.score_records import START, record
 PAIR = ("bot", "offline@1")
 DAY = START // DAY_S * DAY_S
 
+#: As in the records here.
+WATCHED = ("faithfulness",)
+
 
 def settings(**flags: str) -> Settings:
     """Settings with these ones; ``__`` is a dot."""
@@ -61,7 +64,9 @@ def held(record_of: str = "bot", days: float = 0.0, **fields: Any) -> dict[str, 
 def test_a_score_record_says_of_whom_and_when() -> None:
     """One that teaches nothing is there, too; what cannot be read is counted elsewhere."""
     one = record("1", 60.0)
-    assert score_line(one.to_json()) == (PAIR, START + 60.0, True)
+    assert score_line(one.to_json(), WATCHED) == (PAIR, START + 60.0, True, True)
+    rare = ("faithfulness_of_nobody",)
+    assert score_line(one.to_json(), rare) == (PAIR, START + 60.0, True, False)
     fields = json.loads(one.to_json())
     unscored = {"faithfulness": {"unscored": "no claims"}}
     forced = dict.fromkeys(("first_offset", "last_offset", "m", "q", "u")) | {"forced": True}
@@ -74,17 +79,17 @@ def test_a_score_record_says_of_whom_and_when() -> None:
         {"sampling": fields["sampling"] | forced},
     ):
         line = json.dumps({**fields, **changes}).encode()
-        assert score_line(line) == (PAIR, START + 60.0, False)
-    assert score_line(json.dumps({**fields, "application": ["a"]}).encode()) is None
+        assert score_line(line, WATCHED) == (PAIR, START + 60.0, False, False)
+    assert score_line(json.dumps({**fields, "application": ["a"]}).encode(), WATCHED) is None
     deep = b'{"scores":' + b"[" * 200_000
     for value in (None, b"{", b"[]", b"{}", b'{"judge": 1}', deep):
-        assert score_line(value) is None
+        assert score_line(value, WATCHED) is None
 
 
 def test_only_what_is_scored_counts() -> None:
     """What a spent budget leaves is neither judged nor silence."""
     of_day = 25
-    found = ReadScores(DAY, (DAY, DAY + 3.0 * DAY_S))
+    found = ReadScores(DAY, (DAY, DAY + 3.0 * DAY_S), WATCHED)
     for number in range(round(3.4 * of_day)):
         one = record(str(number + 1), DAY - START + number * DAY_S / of_day)
         if number % of_day:
@@ -102,14 +107,27 @@ def test_the_share_of_scored_ones_is_that_of_whole_days() -> None:
     """Money may be spent in the first hour of each: a part of its hours says something else."""
     window = (DAY, DAY + 2.0 * DAY_S)
     for since, share in ((DAY, 0.5), (DAY + 0.5 * DAY_S, 0.25)):
-        found = ReadScores(since, window)
+        found = ReadScores(since, window, WATCHED)
         for number in range(8):  # within the window half of them are scored, and then none
             at = DAY + number * 0.5 * DAY_S
             outcome = Outcome.SCORED if number in (0, 2) else Outcome.OVER_BUDGET
             one = record(str(number), at - START).model_copy(update={"outcome": outcome})
             found.add(one.to_json(), round(at * 1_000))
         assert found.share_scored == share
-    assert ReadScores(DAY, window).share_scored is None
+    none = ReadScores(DAY, window, WATCHED)
+    assert (none.share_scored, none.share_watched) == (None, 1.0)
+
+
+def test_what_has_no_value_of_a_watched_metric_teaches_nothing() -> None:
+    """It counts for the period, which goes by all that is scored."""
+    found = ReadScores(DAY, (DAY, DAY + DAY_S), ("noise_sensitivity_relevant",))
+    for number in range(20):
+        one = record(str(number), DAY - START + number * 3_600.0)
+        if number % 10 == 0:
+            one = one.model_copy(update={"scores": {"noise_sensitivity_relevant": 0.1}})
+        found.add(one.to_json(), round(one.event_time.timestamp() * 1_000))
+    assert (found.share_scored, found.share_watched) == (1.0, 0.1)
+    assert len(found.by_pair[PAIR].times) == 2
 
 
 def test_of_a_part_it_is_the_pace_of_the_whole() -> None:

@@ -142,10 +142,10 @@ def test_what_is_not_scored_is_told_beside() -> None:
     found = several(4.0)._replace(others_per_day=96.0)
     shown = line(settings(**ONE_METRIC), "t", found, {}).found
     assert shown.startswith(
-        "about 4 judged a day (96 more are not scored: over budget, forced, failed or unscorable): "
-        "first evidence after 15 d"
+        "about 4 judged a day (96 more are no evidence: over budget, forced, failed, unscorable, "
+        "or without a value of drift.metrics): first evidence after 15 d"
     )
-    assert "not scored" not in line(settings(), "t", found._replace(others_per_day=0.1), {}).found
+    assert "no evidence" not in line(settings(), "t", found._replace(others_per_day=0.1), {}).found
     part = found.seen._replace(looked_back_s=DAY_S, share_read=0.2)
     told = "by 20 % of the last day's records: small applications may be missing"
     for one in (found, several(90_000.0, 20.0)):
@@ -160,8 +160,8 @@ async def test_where_nothing_is_scored_nothing_is_promised() -> None:
     (found,) = await examine(settings(), "t", none)
     assert (found.status, found.found) == (
         "WARN",
-        "none of about 99 score records a day is scored, as far as 50 % of them tell: over budget, "
-        "forced, failed or unscorable",
+        "none of about 99 score records a day is evidence, as far as 50 % of them tell: over "
+        "budget, forced, failed, unscorable, or without a value of drift.metrics",
     )
 
 
