@@ -1,4 +1,7 @@
-"""Which of the ways to hold replies to JSON a provider takes, as it has shown so far."""
+"""Which ways to hold replies to JSON a provider takes, and whether it tells probabilities.
+
+As it has shown so far.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from monitor.judge.llm.abilities import ReplyForm
 
 #: So many requests in one form, one after the other, that ended in an error of the provider's own
-#: and were answered in another form show that it is the form.
+#: and were answered in another form show that it is the form. So it is with probabilities.
 _SURE: Final = 3
 
 Requests = Literal["all", "some requests"]
@@ -85,3 +88,25 @@ class TakenForms:
         if self._broke[schema] == tried.before.get(schema, 0):
             self._broke[schema] += 1
         return self._broke[schema] >= _SURE
+
+
+class TakenProbabilities:
+    """What is known of one provider; ``asked`` for are they as long as it may tell them."""
+
+    def __init__(self) -> None:
+        self.asked = True
+        self.broke = 0
+
+    def told(self) -> None:
+        """A request that asked for them was answered."""
+        self.broke = 0
+
+    def refused(self, before: int, *, passes: bool) -> None:
+        """It was not, and the same without them was; ``before`` is ``broke`` when it began.
+
+        ``passes``: by an error that may pass, and may quote the request.
+        """
+        # What several requests at once have met is one find.
+        if self.broke == before:
+            self.broke += 1
+        self.asked = self.asked and passes and self.broke < _SURE

@@ -27,7 +27,7 @@ from monitor.judge.llm.abilities import (
     has_patterns,
     response_format,
 )
-from monitor.judge.llm.forms import TakenForms
+from monitor.judge.llm.forms import TakenForms, TakenProbabilities
 from monitor.judge.llm.library import (
     attempts,
     close_connections,
@@ -72,9 +72,6 @@ from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
-#: So many errors of its own, one after the other, with each answered when it was asked without
-#: probabilities, show that a server does not give them.
-_SURE: Final = 3
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
@@ -304,7 +301,7 @@ class LlmClient:
         self._clock, self._thinks = clock, False
         self.forms = TakenForms()
         self._route: _Route | None = None
-        self._weighs, self._weighs_not, self._weights_broke = True, False, 0
+        self._probabilities, self._weighs_not = TakenProbabilities(), False
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
@@ -406,17 +403,16 @@ class LlmClient:
 
     async def _weighed(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
         """The reply of one word, with its probability where the server tells it."""
+        taken, before = self._probabilities, self._probabilities.broke
         try:
-            reply = await self._request(asked, route, call, weighed=self._weighs)
-            self._weights_broke = 0
+            reply = await self._request(asked, route, call, weighed=taken.asked)
+            taken.told()
         except _LogprobsRefused as refused:
             if not may_ask_again(tokens):
                 raise
             await call.again()
             reply = await self._request(asked, route, call)
-            # Its own errors pass, and may quote the request: once is no sign.
-            self._weights_broke += 1 if refused.fault.retriable else _SURE
-            self._weighs = self._weights_broke < _SURE
+            taken.refused(before, passes=refused.fault.retriable)
         if reply.yes is None and word(reply.text) is not None and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)

@@ -144,6 +144,18 @@ async def test_a_passing_error_that_quotes_the_request_ends_no_probabilities(
         assert first.probabilities == second.probabilities
 
 
+async def test_what_calls_at_once_meet_is_one_find() -> None:
+    """A moment of errors that quote the request ends no probabilities, however many meet it."""
+    gate = Refusing(500, 'overloaded: {"logprobs": true}', 8)
+    async with JudgeServer(LABELS, sureness=0.9, gate=gate) as server:
+        judge = LlmJudge(settings(server, calls_at_once=8))
+        async with aclosing(judge):
+            await judge.judge(interaction())
+            found = await judge.judge(interaction())
+    assert gate.refused == 8
+    assert not {p for row in found.probabilities.values() for p in row.values()} & {0.0, 1.0}
+
+
 async def test_another_refusal_is_a_failure() -> None:
     """Not every error has to do with probabilities."""
     async with JudgeServer(LABELS, gate=Refusing(400, "no such parameter")) as server:
