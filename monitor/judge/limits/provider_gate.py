@@ -66,8 +66,8 @@ class Call:
         self._reserve, self._settle, self._clock = reserve, settle, clock
         self._request = ExitStack()
         self.tokens: int | None = None
-        #: When the request under way was made.
-        self.began = clock()
+        #: When the request under way was made; None while it waits for the limits.
+        self.began: float | None = None
 
     async def begin(self) -> None:
         """Make a request, once the limits allow it."""
@@ -84,6 +84,7 @@ class Call:
     def end(self) -> None:
         """The request has ended, if there is one."""
         self._request.close()
+        self.began = None
 
     def failed(self, fault: Fault) -> None:
         """It gave no reply; what is refused before anything was computed has used nothing."""
@@ -197,15 +198,18 @@ class ProviderGate:
     async def _noted(self, call: Call) -> AsyncIterator[None]:
         try:
             yield
-        except CallFailed as failure:
-            self._failed(failure.fault, call.began)
-            call.failed(failure.fault)
-            raise
-        except JudgeFailed:  # an answer, if a bad one
-            self._worked(call.began)
+        except JudgeFailed as failure:
+            if call.began is None:
+                pass  # turned away before its next request
+            elif isinstance(failure, CallFailed):
+                self._failed(failure.fault, call.began)
+                call.failed(failure.fault)
+            else:  # an answer, if a bad one
+                self._worked(call.began)
             raise
         else:
-            self._worked(call.began)
+            if call.began is not None:
+                self._worked(call.began)
 
     async def _reserved(self, task: str, size: int) -> Reservation:
         """What the limits allow, when the provider asks for no patience."""

@@ -35,6 +35,7 @@ from monitor.judge.llm.library import (
     count_tokens,
     list_price,
     litellm,
+    name_prefix,
     read_without_probabilities,
     require_llm,
 )
@@ -72,6 +73,8 @@ from monitor.runtime.logs import logger
 
 __all__ = ["CallObserver", "LlmClient", "LlmJudge", "LlmSettings"]
 
+#: Probabilities that the library cannot read: without them the same request may be answered.
+_NOT_WHOLE: Final = Fault("malformed_reply", "its log-probabilities are not whole", Action.RETRY)
 #: Tokens of a reply whose length nobody knows before: claims, quotes.
 MAX_TOKENS: Final = 2_048
 _PLAIN: Final = Terms()
@@ -302,6 +305,7 @@ class LlmClient:
         self.forms = TakenForms()
         self._route: _Route | None = None
         self._probabilities, self._weighs_not = TakenProbabilities(), False
+        self._prefix: str | None = None
         self.model_id = settings.model
 
     async def __call__(self, task: Task, system: str, user: str, terms: Terms = _PLAIN) -> Reply:
@@ -407,13 +411,16 @@ class LlmClient:
         try:
             reply = await self._request(asked, route, call, weighed=taken.asked)
             taken.told()
+            tells_none = reply.yes is None and word(reply.text) is not None
         except _LogprobsRefused as refused:
             if not may_ask_again(tokens):
                 raise
             await call.again()
             reply = await self._request(asked, route, call)
+            reply = replace(reply, usage=(refused.usage or Usage()) + reply.usage)
             taken.refused(before, passes=refused.fault.retriable)
-        if reply.yes is None and word(reply.text) is not None and not self._weighs_not:
+            tells_none = not taken.asked
+        if tells_none and not self._weighs_not:
             self._weighs_not = True
             logger().warning("judge_tells_no_probabilities", model=self._settings.model)
         return reply
@@ -438,7 +445,8 @@ class LlmClient:
             fault = explain(error, datetime.now(UTC), answer := captured.answer())
             if weighed and _may_be_of_weights(fault, f"{error}{answer.body}"):
                 raise _LogprobsRefused(fault) from None
-            found = read_without_probabilities(answer.body) if weighed and fault is None else None
+            unreadable = weighed and fault is None
+            found = self._read(answer.body, asked) if unreadable else None
             if found is None:
                 usage = _unread(answer, fault, asked.texts, self._settings)
                 # Not chained: its message may quote the traffic.
@@ -447,8 +455,24 @@ class LlmClient:
         if (fault := fault_in(captured.answer(response), datetime.now(UTC))) is not None:
             reply = _reply(response, self._settings, self.model_id, asked.texts)
             raise _failure(fault, reply.usage if reply.text else _usage(response, self._settings))
+        if self._prefix is None and self._settings.pipeline == "pairs":
+            self._prefix = name_prefix(response, captured.answer(response).body)
         self._answered(getattr(response, "model", None))
         return _reply(response, self._settings, self.model_id, asked.texts)
+
+    def _read(self, body: str, asked: _Question) -> Any | None:
+        """An answer that the library rejects for its probabilities, as it would have read it.
+
+        Raises ``_LogprobsRefused`` where that is not known: nobody has answered yet, or it would
+        have taken thoughts out.
+        """
+        answer = read_without_probabilities(body, self._prefix or "")
+        if answer is None:
+            return None
+        reply = _reply(answer, self._settings, "", asked.texts)
+        if self._prefix is None or word(reply.text) is None:
+            raise _LogprobsRefused(_NOT_WHOLE, reply.usage)
+        return answer
 
     def _answered(self, model_id: object) -> None:
         """Who has answered, as far as that can be told: no record shows what was sent in trust."""

@@ -116,16 +116,29 @@ async def completion(**arguments: Any) -> Any:
         _IS_OURS.reset(token)
 
 
-def read_without_probabilities(body: str) -> Any | None:
+def name_prefix(answer: Any, body: str) -> str | None:
+    """What the library puts before the model that the ``body`` of an answer names, on its route.
+
+    None where it makes another name of it.
+    """
+    told, name = body_of(body), getattr(answer, "model", None)
+    own = told.get("model") if isinstance(told, dict) else None
+    if not (isinstance(name, str) and isinstance(own, str) and own and name.endswith(own)):
+        return None
+    return name.removesuffix(own)
+
+
+def read_without_probabilities(body: str, prefix: str) -> Any | None:
     """The library's object of an answer, with probabilities as they came; None of what is none.
 
     Some servers leave out a field of a token, or have null there. The library then rejects the
-    whole answer, and with it a reply that is well.
+    whole answer, and with it a reply that is well. ``prefix`` goes before the model's name.
     """
     with suppress(Exception):  # whatever else is wrong with it
         told = body_of(body)
         logprobs = [choice.pop("logprobs") for choice in told["choices"]]
         answer = litellm().ModelResponse(**told)
+        answer.model = prefix + answer.model
         for choice, found in zip(answer.choices, logprobs, strict=True):
             choice.logprobs = found
         return answer

@@ -255,19 +255,28 @@ def test_tokens_of_something_else_are_no_probability(choice: dict[str, Any]) -> 
 
 
 class Saying:
-    """A gate that answers no to every pair, with these log-probabilities."""
+    """A gate that answers no to every pair, to who asks for them with these log-probabilities.
 
-    def __init__(self, choice: dict[str, Any]) -> None:
-        self._choice = choice
+    ``thinks``: its words come after a thought. ``every``: in so many pairs once.
+    """
+
+    def __init__(self, choice: dict[str, Any], *, thinks: bool = False, every: int = 1) -> None:
+        self._choice, self._thinks, self._every, self.pairs = choice, thinks, every, 0
 
     async def __call__(self, text: str) -> web.Response | None:
-        if json.loads(json.loads(text)["messages"][-1]["content"])["task"] != "judge_pair":
+        body = json.loads(text)
+        if json.loads(body["messages"][-1]["content"])["task"] != "judge_pair":
             return None
-        message = {"role": "assistant", "content": "no", "reasoning_content": "Okay"}
+        self.pairs += 1
+        is_told = body.get("logprobs") and self.pairs % self._every == 0
+        content = "<think>\n\n</think>\n\nno" if self._thinks else "no"
+        message = {"role": "assistant", "content": content}
+        message |= {} if self._thinks else {"reasoning_content": "Okay"}
         usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-        whole = {"index": 0, "finish_reason": "stop", "message": message, **self._choice}
-        body = {"object": "chat.completion", "id": "1", "created": 1, "model": "m"}
-        return web.json_response({**body, "choices": [whole], "usage": usage})
+        whole = {"index": 0, "finish_reason": "stop", "message": message}
+        whole |= self._choice if is_told else {}
+        made = {"object": "chat.completion", "id": "1", "created": 1, "model": "m"}
+        return web.json_response({**made, "choices": [whole], "usage": usage})
 
     def answered(self, prompt: int, completion: int) -> None:
         """Nothing."""
@@ -319,6 +328,35 @@ async def test_a_reply_whose_probabilities_are_not_whole_is_read(
     # Two more are asked for the texts.
     assert found.usage.prompt_tokens > 9 * (CALLS - 2)
     assert found.usage.usd > 0
+
+
+@pytest.mark.parametrize("model", ["lm_studio/judge", "judge"])
+async def test_who_is_read_so_is_the_same_judge(model: str) -> None:
+    """The library names the model by its route, and the version goes by that name."""
+    odd = told(*NO, ("Sure", None))
+    async with JudgeServer(LABELS, gate=Saying(odd, every=2)) as server:
+        judge = LlmJudge(settings(server, model, calls_at_once=1))
+        async with aclosing(judge):
+            found = [await judge.judge(interaction()) for _ in range(2)]
+    assert {one.judge for one in found} == {judge.identity}
+    probabilities = [p for row in found[1].probabilities.values() for p in row.values()]
+    assert sorted(set(probabilities)) == [0.0, pytest.approx(0.1)]
+
+
+async def test_thoughts_beside_probabilities_that_are_not_whole_are_no_fault() -> None:
+    """The library takes them out; so it is asked without probabilities, and that is paid for."""
+    gates = [Saying(choice, thinks=True) for choice in (told(*NO), told(*NO, ("Sure", None)))]
+    usages, values = [], []
+    for gate in gates:
+        async with JudgeServer(LABELS, gate=gate) as server:
+            found = await judged(settings(server, "judge", calls_at_once=1))
+        usages.append(found.usage)
+        values.append({p for row in found.probabilities.values() for p in row.values()})
+    assert (sorted(values[0]), values[1]) == ([pytest.approx(0.1)], {0.0})
+    # Three times in a row it is seen that they cannot be had.
+    assert gates[1].pairs == gates[0].pairs + 3
+    assert usages[1].calls == usages[0].calls + 3
+    assert usages[1].prompt_tokens == usages[0].prompt_tokens + 3 * 9
 
 
 def test_white_space_before_the_word_is_passed_over() -> None:
