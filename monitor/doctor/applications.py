@@ -15,7 +15,7 @@ from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.period import is_evidence
+from monitor.exporter.period import LONG_AGO_S, is_evidence
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka.record import KafkaRecord
@@ -29,8 +29,6 @@ MOST_READ: Final = 20_000
 LIMIT_S: Final = 10.0
 #: Where a day has more, so many runs of them are read, evenly over it.
 RUNS: Final = 50
-#: A time before all records: what is asked for at 0 is not looked up.
-LONG_AGO_S: Final = 1
 #: What began less than so many seconds ago has as many a day as if it had begun then.
 LEAST_KNOWN_S: Final = 3_600
 #: Seconds that are looked back, where there are too many records in what is held.
@@ -198,13 +196,20 @@ async def seen_applications(
 
 
 async def _looked_back(scan: TopicScan, topic: str, longest_s: int, now: float) -> tuple[int, int]:
-    """As long as possible, with not too many records, but a day; and how many that are."""
+    """As long as possible, with not too many records, but a day; and how many that are.
+
+    Longer where there is none in that: a weekend is over.
+    """
     shorter = [each for each in _SHORTER if each < longest_s]
+    found = longest_s, 0
     for back_s in (longest_s, *shorter):
         (number,) = await scan.counts(topic, [int(now - back_s), int(now) + DAY_S])
+        if not number:
+            break
+        found = back_s, number
         if number <= MOST_READ:
             break
-    return back_s, number
+    return found
 
 
 def _records(

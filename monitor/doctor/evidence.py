@@ -154,7 +154,9 @@ def _notes(found: JudgedPace) -> list[str]:
         notes.append(f"{_number(found.others_per_day)} more are no evidence: {OTHERS}")
     if seen.share_read < 1.0:
         share = f"{_number(100 * seen.share_read)} %"
-        notes.append(f"by {share} of the last day's records: small applications may be missing")
+        back_s = seen.looked_back_s
+        of = "the last day" if back_s <= DAY_S else f"the last {in_words(back_s)}"
+        notes.append(f"by {share} of the records of {of}: small applications may be missing")
     elif seen.found and seen.looked_back_s < min(DAY_S, found.first_s or DAY_S):
         notes.append(f"by the last {in_words(seen.looked_back_s)}")
     return notes

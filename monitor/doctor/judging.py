@@ -11,13 +11,12 @@ from monitor.app.inspection import price_per_million
 from monitor.config import Settings
 from monitor.doctor.applications import (
     LEAST_KNOWN_S,
-    LONG_AGO_S,
     NOTHING_SEEN,
     SeenApplications,
     pace_since,
     seen_applications,
 )
-from monitor.exporter.period import ScoredPace, scored_pace
+from monitor.exporter.period import LONG_AGO_S, ScoredPace, scored_pace
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -139,10 +138,11 @@ async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace |
     """
     midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S  # some clocks are ahead
     bounds = [*day_bounds(now), ahead]
-    counts = await scan.counts(topic, bounds)
+    earlier, *counts = await scan.counts(topic, [LONG_AGO_S, *bounds])
     if not any(counts):
         return None
-    began = float(await _began(scan, topic, bounds, counts))
+    is_older = earlier and any(counts[:-1])  # else it begins anew
+    began = float(bounds[0] if is_older else await _began(scan, topic, bounds, counts))
     whole = pace_since(sum(counts[:-1]), began, midnight)
     if whole is not None:
         return _RecordPace(whole, began, midnight)
@@ -165,13 +165,7 @@ async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
 
 
 async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Sequence[int]) -> int:
-    """The minute of the first record of these days, in epoch seconds: they need not begin whole.
-
-    Where there are earlier ones it is when the days begin.
-    """
-    (earlier,) = await scan.counts(topic, [LONG_AGO_S, bounds[0]])
-    if earlier:
-        return bounds[0]
+    """The minute of the first record of these days, in epoch seconds: they need not begin whole."""
     began, length_s = first_bound(bounds, counts), DAY_S
     while length_s > LEAST_STEP_S:
         step_s = length_s // STEPS

@@ -30,6 +30,8 @@ _MOST_ALONE_OF_ALL: Final = 5 * _MOST_ALONE
 #: many, and so on up to a thousand times: a judge is not two judges for a good part of its time.
 _PAUSE: Final = 40
 _LONGEST_PAUSE: Final = 1_000 * _PAUSE
+#: All requests together.
+_ANY: Final = ""
 #: Whose turns they are: with a canary or a recheck for each interaction, traffic would have all of
 #: its turns in one manner, and those in the other.
 WHOSE_TURN: Final = ContextVar("WHOSE_TURN", default="traffic")
@@ -69,7 +71,7 @@ class MannerChoice:
         self.changes = 0
         self._may_change, self._report = wanted == "auto", report
         self._report_trial = report_trial
-        self._against = 0  # the fixed example, of all requests together
+        self._against = Counter[str]()  # the fixed example: of each shape, and of all together
         self._latest: defaultdict[str, deque[bool]] = defaultdict(partial(deque, maxlen=_OF))
         self._tried: str | None = None  # the shape that is on trial
         self._alone = Counter[str]()  # read in this trial
@@ -100,8 +102,10 @@ class MannerChoice:
         if not self._may_change or changes != self.changes or task == "extract_claims":
             return
         if self.now == Manner.FIXED:
-            self._against = max(0, self._against + (_REFUSED_COUNTS if refused else -1))
-            if self._against >= _ASKS:
+            for which in {_ANY, shape}:
+                counted = self._against[which] + (_REFUSED_COUNTS if refused else -1)
+                self._against[which] = max(0, counted)
+            if max(self._against.values()) >= _ASKS:
                 self._go_on()
         elif self.now == Manner.SHAPED and task == "verify_claims":
             self._observe_claims(shape, refused=refused, several=several)
@@ -136,7 +140,7 @@ class MannerChoice:
             self._end_in_vain()
 
     def _observe_tried(self, *, refused_alone: bool) -> None:
-        shape = self._tried or ""
+        shape = self._tried or _ANY
         is_refused, alone = self._is_refused(shape), self._alone[shape]
         was_only_once = len(self._latest[shape]) == _OF and not is_refused
         if was_only_once or refused_alone:

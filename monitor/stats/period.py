@@ -61,23 +61,30 @@ def day_bounds(now: float) -> list[int]:
     return [today - days * DAY_S for days in range(RECENT_DAYS, -1, -1)]
 
 
-def first_that_counts(counts: Sequence[int]) -> int:
+def first_that_counts(counts: Sequence[int], earlier: int) -> int:
     """The first of these days that has a pace to tell; their number where none has.
 
-    That of the first record is left out, where another one follows: it need not be whole.
+    All have where there are ``earlier`` records: a weekend is no begin. Else days before the first
+    record do not count, and neither does its own, where another one follows: it need not be whole.
 
-    >>> first_that_counts([0, 0, 3, 30, 10]), first_that_counts([30, 10]), first_that_counts([0, 3])
-    (3, 0, 1)
+    >>> [first_that_counts(counts, 0) for counts in ([0, 0, 3, 30, 10], [30, 10], [0, 3], [0, 0])]
+    [3, 0, 1, 2]
+    >>> first_that_counts([0, 0, 3, 30, 10], 1)
+    0
     """
+    if earlier:
+        return 0
     first = next((day for day, count in enumerate(counts) if count), len(counts))
     return first + 1 if 0 < first < len(counts) - 1 else first
 
 
-def pace(counts: Sequence[int]) -> float | None:
-    """Records a day, from those of whole days; days before the first record do not count.
+def pace(counts: Sequence[int], earlier: int) -> float | None:
+    """Records a day, from those of whole days and the number of ``earlier`` ones.
 
-    >>> pace([0, 0, 0, 0, 1, 30, 10]), pace([0] * 7)
-    (20.0, None)
+    None where there is none at all.
+
+    >>> pace([0, 0, 0, 0, 1, 30, 10], 0), pace([0] * 7, 0), pace([0, 0, 7, 7, 7, 7, 7], 35)
+    (20.0, None, 5.0)
     """
-    since = counts[first_that_counts(counts) :]
-    return sum(since) / len(since) if since else None
+    since = counts[first_that_counts(counts, earlier) :]
+    return sum(since) / len(since) if since and (earlier or any(since)) else None

@@ -564,7 +564,8 @@ async def test_only_what_is_scored_is_judged(kafka_broker: KafkaBroker) -> None:
     (found,) = said.of("evidence", scores)
     share = re.match(
         r"about (\d+) judged a day \(24,\d\d\d more are no evidence: over budget, forced, failed, "
-        r"unscorable, or without a value of drift.metrics; by \d\d % of the last day's records: ",
+        r"unscorable, or without a value of drift.metrics; by \d\d % of the records of the last "
+        r"day: ",
         found["found"],
     )
     assert share is not None, found

@@ -11,11 +11,11 @@ import pytest
 from monitor.app.connections import connection
 from monitor.config import load
 from monitor.doctor.judging import judged_pace
-from monitor.exporter.period import RUNS, asked_for
+from monitor.exporter.period import RUNS, asked_for, of_times
 from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
+from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, horizon_span
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.stages.judged_days import judged_each_day
@@ -57,6 +57,32 @@ async def test_what_is_refused_shortens_no_period(
         assert await asked_for(scan, topic, time.time()) == found
     finally:
         await scan.stop()
+
+
+@pytest.mark.timeout(120)
+async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
+    """Two empty days where the week begins are of it, once there is anything before them."""
+    start = day_bounds(time.time())[0]
+    one = judged_each_day(1, 1, 0.9)[0]
+    working = [
+        Record(one.value, timestamp_ms=1_000 * (start + day * DAY_S + 60 * number))
+        for day in range(2, 7)
+        for number in range(250)
+    ]
+    friday = Record(one.value, timestamp_ms=1_000 * (start - DAY_S // 3))
+    kafka = connection(load({}, None, {"kafka.bootstrap_servers": kafka_broker.bootstrap}))
+    for records, per_day in ((working, 250), ([friday, *working], 250 * 5 / 7)):
+        topic = f"scores-{uuid.uuid4().hex[:8]}"
+        await create_topic(kafka_broker.bootstrap, topic, 1, {"retention.ms": "-1"})
+        await produce(kafka_broker.bootstrap, topic, records)
+        scan = await TopicScan.start(kafka, Health(time.monotonic))
+        try:
+            assert await asked_for(scan, topic, time.time()) == horizon_span(per_day)
+        finally:
+            await scan.stop()
+    times = [(record.timestamp_ms or 0) / 1_000 for record in (friday, *working)]
+    assert of_times(times, time.time()) == horizon_span(250 * 5 / 7) != horizon_span(250)
+    assert of_times(times[1:], time.time()) == horizon_span(250)
 
 
 @pytest.mark.timeout(120)

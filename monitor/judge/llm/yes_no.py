@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, Final
 
@@ -72,8 +73,13 @@ def _begun(token: Any) -> bool | None:
 
 def _weight(token: Any) -> float:
     """How probable it is; nothing where what is told is no probability."""
-    logprob = _get(token, "logprob")
-    return math.exp(logprob) if isinstance(logprob, int | float) and logprob <= 0 else 0.0
+    told = _get(token, "logprob")
+    if isinstance(told, bool):
+        return 0.0
+    with suppress(TypeError, ValueError, OverflowError):  # a word, a list, 400 digits
+        logprob = float(told)
+        return math.exp(logprob) if logprob <= 0.0 else 0.0
+    return 0.0
 
 
 def _text(token: Any) -> str:

@@ -147,9 +147,12 @@ def test_what_is_not_scored_is_told_beside() -> None:
     )
     assert "no evidence" not in line(settings(), "t", found._replace(others_per_day=0.1), {}).found
     part = found.seen._replace(looked_back_s=DAY_S, share_read=0.2)
-    told = "by 20 % of the last day's records: small applications may be missing"
+    told = "by 20 % of the records of the last day: small applications may be missing"
     for one in (found, several(90_000.0, 20.0)):
         assert told in line(settings(), "t", one._replace(seen=part), {}).found
+    friday = part._replace(looked_back_s=4.0 * DAY_S)
+    told = "by 20 % of the records of the last 4 d: "
+    assert told in line(settings(), "t", found._replace(seen=friday), {}).found
     short = found.seen._replace(looked_back_s=3_600.0)
     assert "; by the last 60 min)" in line(settings(), "t", found._replace(seen=short), {}).found
 

@@ -59,6 +59,15 @@ def test_a_model_that_breaks_one_in_twenty_keeps_its_version() -> None:
         assert told(choice, [rng.random() < 0.4 for _ in range(100)]) == Manner.SHAPED
 
 
+def test_a_shape_that_is_always_refused_asks_for_it() -> None:
+    """However seldom it is: what is read of others hides nothing."""
+    choice = MannerChoice("auto")
+    for _ in range(6):
+        assert told(choice, [False] * 40, shape="often") == Manner.FIXED
+        told(choice, [True], shape="seldom")
+    assert choice.now == Manner.SHAPED
+
+
 def test_what_is_refused_about_one_claim_as_well_is_not_healed_by_it() -> None:
     """A provider in trouble: the trial ends, and another begins after ever more replies."""
     choice, said = on_trial()
