@@ -137,7 +137,9 @@ class ScoreAggregator:
         self._segments = None if self._labels is None else self._segment_aggregator(self._labels)
         #: The scored slots of everything that has detectors and no baseline yet.
         self.training_slots = TrainingSlots(
-            _nobody if self.drift is None else self.drift.is_known, self.watched
+            _nobody if self.drift is None else self.drift.is_known,
+            self.watched,
+            watched=() if self.drift is None else self.drift.settings.metrics,
         )
         self._blocks = StampedCache[SeriesKey, SeriesEstimates]()
         self._segment_blocks = StampedCache[tuple[str, str, str], SeriesEstimates]()

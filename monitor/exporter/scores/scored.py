@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 from monitor.exporter.scores.folding import JudgedApplication
@@ -110,12 +110,17 @@ class ScoredByHour:
     """All scored slots of some applications and judges, on their way to being in order.
 
     Whoever changes what counts between two steps says so here, too. ``step`` is how many candidates
-    are looked at in one.
+    are looked at in one. ``watched``: see ``teaches``.
     """
 
-    def __init__(self, pairs: Iterable[JudgedApplication], step: int = STEP) -> None:
+    def __init__(
+        self,
+        pairs: Iterable[JudgedApplication],
+        step: int = STEP,
+        watched: Collection[str] = (),
+    ) -> None:
         self._parts = {pair: _ScoredPart() for pair in pairs}
-        self._step = step
+        self._step, self._watched = step, watched
 
     def put(self, pair: JudgedApplication, place: PickPlace, slot: Observation) -> None:
         """A slot that teaches counts."""
@@ -141,7 +146,7 @@ class ScoredByHour:
         """
         for number, candidate in enumerate(counted, 1):
             slot = candidate.payload
-            if isinstance(slot, Observation) and teaches(slot):
+            if isinstance(slot, Observation) and teaches(slot, self._watched):
                 place = candidate.event_time, candidate.interaction_id
                 self.put((candidate.application, slot.judge_label), place, slot)
             if number % self._step == 0:
@@ -210,6 +215,11 @@ def gathered(
     return {pair: Scored(items) for pair, items in found.items()}
 
 
-def teaches(slot: Observation) -> bool:
-    """Whether there is something to learn from it."""
-    return any(value is not None for value in slot.numbers)
+def teaches(slot: Observation, watched: Collection[str] = ()) -> bool:
+    """Whether there is something to learn from it: a value of a ``watched`` metric, or of any.
+
+    A lesson of values that nobody watches would end the wait for those of a metric that few have.
+    """
+    return any(
+        value is not None and (not watched or name in watched) for name, value in slot.values
+    )

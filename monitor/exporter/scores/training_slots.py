@@ -8,7 +8,7 @@ latest, since a baseline that is reset is learned anew from what comes then.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from typing import Final
 
 from monitor.exporter.scores.folding import JudgedApplication
@@ -33,7 +33,7 @@ class TrainingSlots:
     ``counted`` gives all that counts: what was known when its slots came, and is not any more, is
     gathered from there, if it is older than what is kept of it for ``kept_s`` seconds. What comes
     and goes while it is looked at need not be given, but nothing that counts no longer may be.
-    ``at_a_time`` is how many slots are forgotten together.
+    ``at_a_time`` is how many slots are forgotten together. ``watched``: see ``teaches``.
     """
 
     def __init__(
@@ -42,9 +42,11 @@ class TrainingSlots:
         counted: Callable[[], Iterator[Candidate]],
         kept_s: float = KEPT_S,
         at_a_time: int = AT_A_TIME,
+        *,
+        watched: Collection[str] = (),
     ) -> None:
         self._is_known, self._counted = is_known, counted
-        self._kept_s, self._at_a_time = kept_s, at_a_time
+        self._kept_s, self._at_a_time, self._watched = kept_s, at_a_time, watched
         self._scored: dict[JudgedApplication, Scored] = {}
         #: Those whose slots are not all here, and the latest event time of what is not.
         self._passed_over: dict[JudgedApplication, float] = {}
@@ -68,7 +70,7 @@ class TrainingSlots:
                 if not len(scored):
                     del self._scored[pair]
             return
-        if not teaches(slot):
+        if not teaches(slot, self._watched):
             return
         if self._gathering is not None:
             self._gathering.put(pair, place, slot)
@@ -116,7 +118,7 @@ class TrainingSlots:
 
     def _gather(self, missing: set[JudgedApplication]) -> Generator[None, None, None]:
         """Nothing of these was passed over, then."""
-        self._gathering = ScoredByHour(missing)
+        self._gathering = ScoredByHour(missing, watched=self._watched)
         try:
             with no_garbage():
                 self._scored.update((yield from self._gathering.done(self._counted())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 from hypothesis import given
@@ -33,12 +33,13 @@ def results(
     learner: Learner,
     known: set[tuple[str, str]],
     cluster_by: str | None = None,
+    watched: Collection[str] = (),
 ) -> list[tuple[Progress, BaselineRecord | None]]:
     """Progress of every pair over the records that count."""
     selection, reader = Selection(), Reader(cluster_by=cluster_by)
     for each in records:
         selection.add(reader.candidate(each, each.to_json(), NOWHERE))
-    training_slots = TrainingSlots(lambda *pair: pair in known, selection.counted)
+    training_slots = TrainingSlots(lambda *pair: pair in known, selection.counted, watched=watched)
     for candidate in selection.counted():
         if isinstance(candidate.payload, Observation):
             training_slots.apply(candidate, candidate.payload, +1)
@@ -68,6 +69,23 @@ def test_any_order_learns_the_same_record(
     learner = Learner(LearningSettings(3, 2))
     plain = [(p, r and r.to_json()) for p, r in results(pool, now, learner, set())]
     assert [(p, r and r.to_json()) for p, r in results(other, now, learner, set())] == plain
+
+
+def test_a_rare_metric_that_alone_is_watched_is_waited_for() -> None:
+    """A lesson without it would end the wait: a baseline of what nobody watches."""
+    rare = "noise_sensitivity_relevant"
+    records = [
+        one.model_copy(update={"scores": {**one.scores, rare: 0.25}}) if number % 10 == 0 else one
+        for number, one in enumerate(made(300))
+    ]
+    learner = Learner(LearningSettings(20, 5, (rare,)))
+    ((early, none),) = results(records[:150], 150.0, learner, set(), watched=(rare,))
+    assert (early.slots, none) == (15, None)
+    ((progress, found),) = results(records, 300.0, learner, set(), watched=(rare,))
+    assert (progress.slots, progress.done) == (30, True)
+    assert found is not None
+    assert found.metrics[rare].mean == pytest.approx(0.25)
+    assert found.slots == 20
 
 
 def test_the_first_scored_slots_that_are_old_enough() -> None:
