@@ -15,7 +15,7 @@ from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.period import LONG_AGO_S, is_evidence
+from monitor.exporter.period import is_evidence
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka.record import KafkaRecord
@@ -31,6 +31,8 @@ LIMIT_S: Final = 10.0
 RUNS: Final = 50
 #: What began less than so many seconds ago has as many a day as if it had begun then.
 LEAST_KNOWN_S: Final = 3_600
+#: A time before all records: what is asked for at 0 is not looked up.
+LONG_AGO_S: Final = 1
 #: Seconds that are looked back, where there are too many records in what is held.
 _SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S)
 #: With so many usual gaps of silence one has ended, or had not begun.

@@ -16,7 +16,7 @@ from monitor.doctor.applications import (
     pace_since,
     seen_applications,
 )
-from monitor.exporter.period import LONG_AGO_S, ScoredPace, scored_pace
+from monitor.exporter.period import ScoredPace, scored_pace
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -25,7 +25,7 @@ from monitor.plan.plan import Assumed, bought, typical
 from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, HorizonSpan, day_bounds
+from monitor.stats.period import DAY_S, RECENT_DAYS, HorizonSpan, began_on, day_bounds
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
@@ -102,7 +102,7 @@ async def _scored(
         found = await _record_pace(scan, topic, now)
         if found is None:
             return None
-        paced = await _paced(scan, topic, now)
+        paced = await _paced(scan, topic, now) if found.has_day else None
         span = span_of(settings, found.per_day)
         if paced is not None and settings.drift.period_s is None:
             span = paced.span
@@ -122,44 +122,46 @@ async def _scored(
 class _RecordPace(NamedTuple):
     """Records a day, as counted from ``began`` to ``until``.
 
-    Those are whole days; or ``first_s`` seconds, the first ones that there are.
+    Those are whole days; or ``first_s`` seconds, the first ones that there are. ``has_day``: some
+    are of a day that is over.
     """
 
     per_day: float
     began: float
     until: float
+    has_day: bool
     first_s: float | None = None
 
 
 async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace | None:
-    """From the first record of a week on; by today's, too, where that is not a day before today.
+    """Of the last week; or from the first record on, where it began later, and by today's, too.
 
     None without any.
     """
     midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S  # some clocks are ahead
     bounds = [*day_bounds(now), ahead]
-    earlier, *counts = await scan.counts(topic, [LONG_AGO_S, *bounds])
-    if not any(counts):
+    counts = await scan.counts(topic, bounds)
+    days = counts[:-1]
+    recent, begun = len(days) - RECENT_DAYS, began_on(days)
+    has_day = any(days[recent:])
+    if not has_day and not counts[-1]:
         return None
-    is_older = earlier and any(counts[:-1])  # else it begins anew
-    began = float(bounds[0] if is_older else await _began(scan, topic, bounds, counts))
-    whole = pace_since(sum(counts[:-1]), began, midnight)
+    if has_day and begun is not None and begun < recent:
+        return _RecordPace(sum(days[recent:]) / RECENT_DAYS, bounds[recent], midnight, has_day)
+    first = begun if has_day and begun is not None else len(days)
+    began = float(await _began(scan, topic, bounds[first:], counts[first:]))
+    whole = pace_since(sum(days[first:]), began, midnight)
     if whole is not None:
-        return _RecordPace(whole, began, midnight)
+        return _RecordPace(whole, began, midnight, has_day)
     first_s = max(LEAST_KNOWN_S, now - began)
-    return _RecordPace(sum(counts) / first_s * DAY_S, began, ahead, first_s)
+    return _RecordPace(sum(counts[first:]) / first_s * DAY_S, began, ahead, has_day, first_s)
 
 
 async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
-    """What exporters go by; None where to count it takes longer than anybody waits here.
-
-    And where there is no whole day.
-    """
+    """What exporters go by; None where to count it takes longer than anybody waits here."""
     try:
         async with asyncio.timeout(LIMIT_S):
-            if any(await scan.counts(topic, day_bounds(now))):
-                return await scored_pace(scan, topic, now)
-            return None
+            return await scored_pace(scan, topic, now)
     except TimeoutError:
         return None
 

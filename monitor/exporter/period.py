@@ -22,8 +22,6 @@ from monitor.stats.period import (
     pace,
 )
 
-#: A time before all records: what is asked for at 0 is not looked up.
-LONG_AGO_S: Final = 1
 #: Records that are looked at for the share that is scored where it only decides whether slots are
 #: held to learn from, in so many runs over the days.
 LOOKED_AT: Final = 2_000
@@ -66,8 +64,8 @@ async def scored_pace(
     are enough for the shortest period. ``counted`` keeps whole days, by when they begin.
     """
     bounds = day_bounds(now)
-    earlier, *records = await scan.counts(topic, [LONG_AGO_S, *bounds])
-    first = first_that_counts(records, earlier)
+    records = await scan.counts(topic, bounds)
+    first = first_that_counts(records)
     days = list(pairwise(bounds))[first:]
     counted, enough, found = {} if counted is None else counted, ENOUGH * len(days), 0
     for day in reversed(days):
@@ -78,9 +76,9 @@ async def scored_pace(
         return ScoredPace(0.0 if days else None, horizon_span(None))
     if found < enough:
         return ScoredPace(found / sum(records[first:]), horizon_span(found / len(days)))
-    per_day = pace(records, earlier) or 0.0
+    per_day = pace(records) or 0.0
     if per_day > MOST_PER_DAY:
-        per_day *= await _share(scan, topic, bounds)
+        per_day *= await _share(scan, topic, bounds[first:])
     return ScoredPace(None, horizon_span(max(per_day, ENOUGH)))
 
 
@@ -147,6 +145,5 @@ def is_evidence(record: Any, metrics: Collection[str] | None = None) -> bool:
 
 def of_times(times: Iterable[float], now: float) -> HorizonSpan:
     """The same from the times of all records that count, in epoch seconds."""
-    by_day, bounds = Counter(int(time) // DAY_S * DAY_S for time in times), day_bounds(now)
-    earlier = sum(count for day, count in by_day.items() if day < bounds[0])
-    return horizon_span(pace([by_day[day] for day, _ in pairwise(bounds)], earlier))
+    by_day = Counter(int(time) // DAY_S * DAY_S for time in times)
+    return horizon_span(pace([by_day[day] for day, _ in pairwise(day_bounds(now))]))

@@ -16,6 +16,10 @@ LENGTHS: Final = (1, 2, 4, 7, 14, 28)
 ENOUGH: Final = 1_500
 #: Whole days that the pace is taken from: a week, so that weekends change nothing.
 RECENT_DAYS: Final = 7
+#: Days that are looked at, for when it began.
+KNOWN_DAYS: Final = 2 * RECENT_DAYS
+#: So many empty days in a row are a long weekend; after more it begins anew.
+_LONG_WEEKEND: Final = 4
 #: Slots are held for a week and the day in which it is over: of an application that has few beside
 #: others a baseline is learned from what a week gives.
 LEARNING_S: Final = 8 * DAY_S
@@ -52,39 +56,56 @@ def period_days(per_day: float | None) -> int:
 
 
 def day_bounds(now: float) -> list[int]:
-    """Where the latest seven whole days (UTC) begin, and where the last one ends; epoch seconds.
+    """Where the latest fourteen whole days (UTC) begin, and where the last one ends; epoch seconds.
 
-    >>> day_bounds(8.5 * DAY_S)[::7]
-    [86400, 691200]
+    >>> day_bounds(15.5 * DAY_S)[::14]
+    [86400, 1296000]
     """
     today = math.floor(now) // DAY_S * DAY_S
-    return [today - days * DAY_S for days in range(RECENT_DAYS, -1, -1)]
+    return [today - days * DAY_S for days in range(KNOWN_DAYS, -1, -1)]
 
 
-def first_that_counts(counts: Sequence[int], earlier: int) -> int:
-    """The first of these days that has a pace to tell; their number where none has.
+def began_on(counts: Sequence[int]) -> int | None:
+    """The day of the first record since more than a long weekend without any; None without any.
 
-    All have where there are ``earlier`` records: a weekend is no begin. Else days before the first
-    record do not count, and neither does its own, where another one follows: it need not be whole.
-
-    >>> [first_that_counts(counts, 0) for counts in ([0, 0, 3, 30, 10], [30, 10], [0, 3], [0, 0])]
-    [3, 0, 1, 2]
-    >>> first_that_counts([0, 0, 3, 30, 10], 1)
-    0
+    >>> began_on([9, 9, 9, 0, 0, 9, 9]), began_on([9, 0, 0, 0, 0, 0, 9, 9]), began_on([0, 0])
+    (0, 6, None)
     """
-    if earlier:
-        return 0
-    first = next((day for day, count in enumerate(counts) if count), len(counts))
-    return first + 1 if 0 < first < len(counts) - 1 else first
+    began, empty = None, 0
+    for day in reversed(range(len(counts))):
+        empty = 0 if counts[day] else empty + 1
+        if counts[day]:
+            began = day
+        elif began is not None and empty > _LONG_WEEKEND:
+            break
+    return began
 
 
-def pace(counts: Sequence[int], earlier: int) -> float | None:
-    """Records a day, from those of whole days and the number of ``earlier`` ones.
+def first_that_counts(counts: Sequence[int]) -> int:
+    """The first of the days of ``day_bounds`` that has a pace to tell; their number if none has.
 
-    None where there is none at all.
+    All of the last seven have, if it began before them. Else days before it do not count, and
+    neither does its own, where another one follows: it need not be whole.
 
-    >>> pace([0, 0, 0, 0, 1, 30, 10], 0), pace([0] * 7, 0), pace([0, 0, 7, 7, 7, 7, 7], 35)
+    >>> week = [0] * 7
+    >>> [first_that_counts(counts) for counts in ([*week, 0, 0, 0, 0, 3, 30, 10], [*week, *week])]
+    [12, 14]
+    >>> first_that_counts([7] * 5 + [0, 0] + [7] * 5 + [0, 0])
+    7
+    """
+    recent, began = len(counts) - RECENT_DAYS, began_on(counts)
+    if began is None or not any(counts[recent:]):
+        return len(counts)
+    if began < recent:
+        return recent
+    return began + 1 if began < len(counts) - 1 else began
+
+
+def pace(counts: Sequence[int]) -> float | None:
+    """Records a day, from those of the days of ``day_bounds``; None where there is none of late.
+
+    >>> pace([0] * 11 + [1, 30, 10]), pace([0] * 14), pace([7] * 5 + [0, 0] + [7] * 5 + [0, 0])
     (20.0, None, 5.0)
     """
-    since = counts[first_that_counts(counts, earlier) :]
-    return sum(since) / len(since) if since and (earlier or any(since)) else None
+    since = counts[first_that_counts(counts) :]
+    return sum(since) / len(since) if since else None

@@ -61,8 +61,11 @@ async def test_what_is_refused_shortens_no_period(
 
 @pytest.mark.timeout(120)
 async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
-    """Two empty days where the week begins are of it, once there is anything before them."""
-    start = day_bounds(time.time())[0]
+    """Two empty days where the week begins are of it, once there is anything before them.
+
+    Ten of them are not: it begins anew. The day on which it begins need not be whole.
+    """
+    start = day_bounds(time.time())[-8]
     one = judged_each_day(1, 1, 0.9)[0]
     working = [
         Record(one.value, timestamp_ms=1_000 * (start + day * DAY_S + 60 * number))
@@ -70,8 +73,13 @@ async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
         for number in range(250)
     ]
     friday = Record(one.value, timestamp_ms=1_000 * (start - DAY_S // 3))
-    kafka = connection(load({}, None, {"kafka.bootstrap_servers": kafka_broker.bootstrap}))
-    for records, per_day in ((working, 250), ([friday, *working], 250 * 5 / 7)):
+    settings = load({}, None, {"kafka.bootstrap_servers": kafka_broker.bootstrap})
+    kafka = connection(settings)
+    tried = [
+        Record(one.value, timestamp_ms=1_000 * (start - 10 * DAY_S + number)) for number in range(4)
+    ]
+    cases = ((working, 250), ([friday, *working], 250 * 5 / 7), ([*tried, *working], 250))
+    for records, per_day in cases:
         topic = f"scores-{uuid.uuid4().hex[:8]}"
         await create_topic(kafka_broker.bootstrap, topic, 1, {"retention.ms": "-1"})
         await produce(kafka_broker.bootstrap, topic, records)
@@ -80,6 +88,10 @@ async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
             assert await asked_for(scan, topic, time.time()) == horizon_span(per_day)
         finally:
             await scan.stop()
+        told = await judged_pace(settings, time.time, (kafka, ()), (kafka, topic))
+        assert told is not None
+        assert told.per_day == pytest.approx(per_day, rel=0.01)
+        assert told.span == horizon_span(per_day)
     times = [(record.timestamp_ms or 0) / 1_000 for record in (friday, *working)]
     assert of_times(times, time.time()) == horizon_span(250 * 5 / 7) != horizon_span(250)
     assert of_times(times[1:], time.time()) == horizon_span(250)
@@ -92,7 +104,7 @@ async def test_money_that_is_spent_at_once_counts_in_full(
 ) -> None:
     """The first minutes of a day take all of it; what somebody has forced is no evidence."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
-    await create_topic(kafka_broker.bootstrap, topic, 1)
+    await create_topic(kafka_broker.bootstrap, topic, 1, {"retention.ms": "-1"})
     day = judged_each_day(1, 1, 0.9)[0]
     one = read_score_record(day.value or b"")
     gone = {"outcome": "over_budget", "reason": "usd_per_day", "scores": {}}
@@ -107,7 +119,7 @@ async def test_money_that_is_spent_at_once_counts_in_full(
     today = int(time.time()) // DAY_S * DAY_S
     records = [
         Record(kinds[kind], timestamp_ms=1000 * (today - back * DAY_S) + 10_000 * k)
-        for back in range(7, 0, -1)
+        for back in range(8, 0, -1)
         for k, kind in enumerate(order)
     ]
     await produce(kafka_broker.bootstrap, topic, records)

@@ -416,9 +416,15 @@ class LlmClient:
             if not may_ask_again(tokens):
                 raise
             await call.again()
-            reply = await self._request(asked, route, call)
-            reply = replace(reply, usage=(refused.usage or Usage()) + reply.usage)
-            taken.refused(before, passes=refused.fault.retriable)
+            spent = refused.usage or Usage()
+            try:
+                reply = await self._request(asked, route, call)
+            except JudgeFailed as failure:
+                failure.usage = spent + (failure.usage or Usage())
+                raise
+            reply = replace(reply, usage=spent + reply.usage)
+            if word(reply.text) is not None:
+                taken.refused(before, passes=refused.fault.retriable)
             tells_none = not taken.asked
         if tells_none and not self._weighs_not:
             self._weighs_not = True
@@ -470,7 +476,7 @@ class LlmClient:
         if answer is None:
             return None
         reply = _reply(answer, self._settings, "", asked.texts)
-        if self._prefix is None or word(reply.text) is None:
+        if self._prefix is None or reply.text.lstrip().startswith("<"):
             raise _LogprobsRefused(_NOT_WHOLE, reply.usage)
         return answer
 

@@ -199,11 +199,12 @@ class Line:
             yield begin, until, self.refined(worse) if begin >= refined_at else self.first
 
     def _period_s(self, now: float) -> int:
-        first, *_ = numbers = [
-            int((day - self._traffic.start) // DAY) for day in day_bounds(now)[:-1]
+        bounds = day_bounds(now)
+        counts = [
+            len(self._days(number)[0]) if number >= 0 else 0
+            for number in (int((day - self._traffic.start) // DAY) for day in bounds[:-1])
         ]
-        counts = [len(self._days(number)[0]) if number >= 0 else 0 for number in numbers]
-        return DAY * period_days(pace(counts, max(0, first)))
+        return DAY * period_days(pace(counts))
 
     def _start(self, now: float) -> float:
         period_s = self._period_s(now)

@@ -293,10 +293,8 @@ class Installation:
     def _fit(self, now: float) -> None:
         """Where the picks of late ask for another period, all of them are read again."""
         scores = self._found.scores
-        bounds = day_bounds(now)
-        counts = [self._by_day[day] for day, _ in pairwise(bounds)]
-        earlier = sum(count for day, count in self._by_day.items() if day < bounds[0])
-        asked = horizon_span(pace(counts, earlier))
+        counts = [self._by_day[day] for day, _ in pairwise(day_bounds(now))]
+        asked = horizon_span(pace(counts))
         if scores.auto_period and asked != scores.span:
             self._scores.begin_anew(asked)
             self._scores.advance(now)

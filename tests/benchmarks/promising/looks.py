@@ -117,8 +117,8 @@ class Stream:
 
     def period_s(self, now: float) -> int:
         """The period that is asked for by the picks of the days before."""
-        first, *_ = numbers = [self.number(day) for day in day_bounds(now)[:-1]]
-        return DAY * period_days(pace([self.count(number) for number in numbers], max(0, first)))
+        counts = [self.count(self.number(day)) for day in day_bounds(now)[:-1]]
+        return DAY * period_days(pace(counts))
 
     def _shares(
         self, begin: float, end: float, known: tuple[float, ...], numbers: tuple[int, ...]

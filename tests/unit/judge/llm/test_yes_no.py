@@ -18,6 +18,7 @@ from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.llm.yes_no import probability
 from monitor.judge.pipeline.identity import LlmSettings, extraction_version, identify
 from monitor.judge.pipeline.pairing import word
+from monitor.judge.protocol import CostMeter
 from monitor.records import Judgement
 from tests.servers.judge_server import JudgeServer
 from tests.stages.captured_log import captured_log
@@ -363,6 +364,56 @@ async def test_thoughts_beside_probabilities_that_are_not_whole_are_no_fault() -
     assert gates[1].pairs == gates[0].pairs + 3
     assert usages[1].calls == usages[0].calls + 3
     assert usages[1].prompt_tokens == usages[0].prompt_tokens + 3 * 9
+
+
+class Broken:
+    """A gate whose first reply to a pair has probabilities that are not whole, and then an error.
+
+    ``says``: what it answers; None: an error.
+    """
+
+    def __init__(self, says: str | None) -> None:
+        self._says, self.asked = says, list[bool]()
+
+    async def __call__(self, text: str) -> web.Response | None:
+        body = json.loads(text)
+        if json.loads(body["messages"][-1]["content"]).get("task") != "judge_pair":
+            return None
+        self.asked.append(bool(body.get("logprobs")))
+        if self._says is None and not self.asked[-1]:
+            return web.json_response({"error": {"message": "away"}}, status=500)
+        message = {"role": "assistant", "content": self._says or "<think></think>no"}
+        whole = {"index": 0, "finish_reason": "stop", "message": message}
+        whole |= told(*NO, ("Sure", None)) if self.asked[-1] else {}
+        usage = {"prompt_tokens": 1_000, "completion_tokens": 1, "total_tokens": 1_001}
+        made = {"object": "chat.completion", "id": "1", "created": 1, "model": "m"}
+        return web.json_response({**made, "choices": [whole], "usage": usage})
+
+    def answered(self, prompt: int, completion: int) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("says", "asked", "reason"),
+    [
+        # Paid for, whatever comes of the second request.
+        (None, {True, False}, "server_error"),
+        # No word is no matter of the probabilities: they are asked for every time.
+        ("Sorry", {True}, "malformed_reply"),
+    ],
+)
+async def test_a_pair_that_fails_is_paid_for_and_ends_no_probabilities(
+    says: str | None, asked: set[bool], reason: str
+) -> None:
+    """Whatever it fails for."""
+    gate, spent = Broken(says), CostMeter()
+    async with JudgeServer(LABELS, gate=gate) as server:
+        judge = LlmJudge(settings(server, "judge", calls_at_once=1))
+        async with aclosing(judge):
+            with pytest.raises(JudgeFailed) as caught:
+                await judge.judge(interaction(), spent)
+    assert (caught.value.reason, set(gate.asked)) == (reason, asked)
+    assert spent.usage.prompt_tokens >= 1_000 * gate.asked.count(True)
 
 
 def test_white_space_before_the_word_is_passed_over() -> None:
