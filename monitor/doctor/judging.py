@@ -138,23 +138,24 @@ async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace |
 
     None without any.
     """
-    midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S  # some clocks are ahead
-    bounds = [*day_bounds(now), ahead]
-    counts = await scan.counts(topic, bounds)
-    days = counts[:-1]
+    midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S
+    bounds = [*day_bounds(now), int(now) + 1, ahead]
+    *days, today, later = await scan.counts(topic, bounds)
     recent, begun = len(days) - RECENT_DAYS, began_on(days)
     has_day = any(days[recent:])
-    if not has_day and not counts[-1]:
-        return None
+    if not has_day and not today:  # the clocks of all who send are ahead, if there is any
+        per_day = later / LEAST_KNOWN_S * DAY_S
+        return _RecordPace(per_day, now, ahead, has_day, LEAST_KNOWN_S) if later else None
     if has_day and begun is not None and begun < recent:
         return _RecordPace(sum(days[recent:]) / RECENT_DAYS, bounds[recent], midnight, has_day)
     first = begun if has_day and begun is not None else len(days)
-    began = float(await _began(scan, topic, bounds[first:], counts[first:]))
+    counts = [*days, today][first:]
+    began = float(await _began(scan, topic, bounds[first:-1], counts))
     whole = pace_since(sum(days[first:]), began, midnight)
     if whole is not None:
         return _RecordPace(whole, began, midnight, has_day)
     first_s = max(LEAST_KNOWN_S, now - began)
-    return _RecordPace(sum(counts[first:]) / first_s * DAY_S, began, ahead, has_day, first_s)
+    return _RecordPace(sum(counts) / first_s * DAY_S, began, ahead, has_day, first_s)
 
 
 async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
@@ -179,7 +180,7 @@ async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Seq
 async def _sent_a_day(
     connection: Connection, topics: Sequence[str], now: float
 ) -> tuple[float, float | None]:
-    """Of all topics; and of how many seconds that is where one of them has no whole day."""
+    """Of all topics; and of how many seconds that is where the largest one has no whole day."""
     if not topics:
         return 0.0, None
     scan = await _scan(connection)
@@ -188,8 +189,8 @@ async def _sent_a_day(
     finally:
         await scan.stop()
     known = [each for each in found if each is not None]
-    first_s = [each.first_s for each in known if each.first_s is not None]
-    return sum(each.per_day for each in known), min(first_s, default=None)
+    largest = max(known, key=lambda each: each.per_day, default=None)
+    return sum(each.per_day for each in known), None if largest is None else largest.first_s
 
 
 def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:
