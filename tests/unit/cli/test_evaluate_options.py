@@ -109,7 +109,8 @@ async def test_a_run_killed_five_times_is_one_run(tmp_path: Path) -> None:
     async with JudgeServer(LABELS) as server:
         out = tmp_path / "killed.jsonl"
         command = ["evaluate", str(file), "--out", str(out), *model_at(server, *more)]
-        for at in sorted(random.sample(range(2, number - 4), 5)):
+        # Of the first half: on a busy machine some rows more are judged before it is dead.
+        for at in sorted(random.sample(range(2, number // 2), 5)):
             with running(*command) as process:
                 await until(lambda at=at: _lines(out) >= at, "so many rows")  # type: ignore[misc]
                 process.kill()
