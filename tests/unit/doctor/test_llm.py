@@ -99,6 +99,24 @@ async def test_a_judge_that_does_not_judge_fails_at_once(name: str) -> None:
     assert "judge-check" in judged.mend
 
 
+async def test_who_answers_pairs_in_more_than_a_word_is_told_of_no_format() -> None:
+    """No reply about a pair is JSON, and judge.structured has no meaning there."""
+
+    class Polite(Stub):
+        """Answers in a sentence."""
+
+        def answer(self, user: str) -> str:
+            """Claims as ever."""
+            is_pair = json.loads(user)["task"] == "judge_pair"
+            return "Yes." if is_pair else super().answer(user)
+
+    async with StubJudgeServer(Polite(HABITS["always y"])) as server:
+        (line,) = await asked(server.url, pipeline="pairs")
+    assert line.status is CheckStatus.FAIL
+    assert line.found.startswith("the model does not answer in one word, yes or no (judge_pair: ")
+    assert line.mend == "take another model; rag-monitor judge-check measures it"
+
+
 async def test_a_judge_that_judges_is_said_to() -> None:
     """All six, with one more call."""
     model = Erring(0.0, seed=1, also=[KNOWN_PAIRS])

@@ -82,6 +82,20 @@ async def test_what_was_under_way_when_a_key_was_withdrawn_heals_nothing() -> No
             raise AssertionError("nobody is asked")
 
 
+async def test_what_is_turned_away_before_a_next_request_is_no_refusal() -> None:
+    """The provider was asked once, and that says nothing of it: nothing stops for the rest."""
+    for is_made in (True, False):
+        gate = ProviderGate("m", BreakerSettings(stop_probe_s=FOREVER), clock=count().__next__)
+        for _ in range(3):
+            with pytest.raises(CallFailed):
+                async with gate.call() as call:
+                    if not is_made:
+                        call.end()
+                    raise WITHDRAWN
+        assert (gate.state is ProviderState.STOPPED) == is_made
+        assert gate.requests == 3
+
+
 async def test_a_wrong_key_costs_no_more_where_many_are_judged_at_once() -> None:
     """Before the first good reply few are asked at once, whatever the concurrency."""
     async with stage(concurrency=256) as (made, weather, _):

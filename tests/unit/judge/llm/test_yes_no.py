@@ -133,12 +133,14 @@ async def test_a_passing_error_that_quotes_the_request_ends_no_probabilities(
 ) -> None:
     """One is no sign that the server has none; where it is away it is waited for."""
     gate = Refusing(status, 'overloaded: {"logprobs": true}', times)
-    async with JudgeServer(LABELS, sureness=0.9, gate=gate) as server:
-        judge = LlmJudge(settings(server, calls_at_once=1, retries=2))
-        async with aclosing(judge):
-            first, second = await judge.judge(interaction()), await judge.judge(interaction())
+    with captured_log("info", "json") as logged:
+        async with JudgeServer(LABELS, sureness=0.9, gate=gate) as server:
+            judge = LlmJudge(settings(server, calls_at_once=1, retries=2))
+            async with aclosing(judge):
+                first, second = await judge.judge(interaction()), await judge.judge(interaction())
     assert first.verdicts == second.verdicts
     assert gate.refused == refused
+    assert ("judge_tells_no_probabilities" in logged()) == (by_word > 0)
     sure = [value for row in second.probabilities.values() for value in row.values()]
     assert sum(value in (0.0, 1.0) for value in sure) == by_word
     if status == 503:
