@@ -19,6 +19,7 @@ from monitor.config.names import MetricName
 from monitor.errors import ConfigurationError
 from monitor.exporter.scores.detectors import DriftSettings
 from monitor.stats.baseline import Tolerance
+from tests.stages.score_records import START, record
 
 BASELINES = """
 drift:
@@ -200,3 +201,13 @@ def test_a_burst_that_makes_no_sense_is_named(flag: str, value: str) -> None:
     """With its path."""
     with pytest.raises(ConfigurationError, match=rf"drift\.burst\.{flag}"):
         load({}, flags={f"drift.burst.{flag}": value})
+
+
+def test_what_is_watched_is_what_is_learned_from() -> None:
+    """Records without a value of it are no lesson, though they count for the gauges."""
+    for watched, learned_of in (("faithfulness", 1), ("noise_sensitivity_relevant", 0)):
+        scores = aggregators(load({}, flags={"drift.metrics": watched})).scores
+        one = record("1", 0.0, 0.9)
+        scores.add(one, one.to_json())
+        scores.advance(START + 60.0)
+        assert len(scores.training_slots) == learned_of
