@@ -262,15 +262,17 @@ def test_a_delay_is_told_in_units_that_people_use(delay_s: float, told: str) -> 
 
 
 FREE = Takes(0.0, 0.0, 0.0, 0.0, "nothing")
+#: One a day: there is never any evidence, and no delay to be reckoned.
+NEVER_ENOUGH = Assumed(per_minute=1 / 1_440, mean=0.08, correlation=0.0)
 
 
 def test_rates_of_applications_are_told() -> None:
     """Nobody knows how much of the traffic has which: the plan says what it takes for all."""
-    assert made(settings(), ASSUMED, FREE)["base_rate"] is None
+    assert made(settings(), NEVER_ENOUGH, FREE)["base_rate"] is None
     some = json.dumps([{"application": "bot", "sampling": {"rate": 0.01}}])
-    assert made(settings(applications=some), ASSUMED, FREE)["base_rate"] == 1.0
+    assert made(settings(applications=some), NEVER_ENOUGH, FREE)["base_rate"] == 1.0
     same = json.dumps([{"application": "bot", "sampling": {"rate": 1.0}}])
-    assert made(settings(applications=same), ASSUMED, FREE)["base_rate"] is None
+    assert made(settings(applications=same), NEVER_ENOUGH, FREE)["base_rate"] is None
 
 
 def test_a_delay_is_never_nothing() -> None:
