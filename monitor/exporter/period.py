@@ -17,9 +17,9 @@ from monitor.stats.period import (
     MOST_PER_DAY,
     HorizonSpan,
     day_bounds,
-    first_that_counts,
     horizon_span,
     pace,
+    that_count,
 )
 
 #: Records that are looked at for the share that is scored where it only decides whether slots are
@@ -65,8 +65,8 @@ async def scored_pace(
     """
     bounds = day_bounds(now)
     records = await scan.counts(topic, bounds)
-    first = first_that_counts(records)
-    days = list(pairwise(bounds))[first:]
+    of = that_count(records)
+    days = list(pairwise(bounds))[of]
     counted, enough, found = {} if counted is None else counted, ENOUGH * len(days), 0
     for day in reversed(days):
         if found >= enough:
@@ -75,10 +75,10 @@ async def scored_pace(
     if not found:
         return ScoredPace(0.0 if days else None, horizon_span(None))
     if found < enough:
-        return ScoredPace(found / sum(records[first:]), horizon_span(found / len(days)))
+        return ScoredPace(found / sum(records[of]), horizon_span(found / len(days)))
     per_day = pace(records) or 0.0
     if per_day > MOST_PER_DAY:
-        per_day *= await _share(scan, topic, bounds[first:])
+        per_day *= await _share(scan, topic, days[0][0], days[-1][1])
     return ScoredPace(None, horizon_span(max(per_day, ENOUGH)))
 
 
@@ -103,12 +103,10 @@ async def _scored(
     return found
 
 
-async def _share(scan: TopicScan, topic: str, bounds: list[int]) -> float:
-    """About which share of the records of these days is scored."""
+async def _share(scan: TopicScan, topic: str, start: int, until: int) -> float:
+    """About which share of the records between these times is scored."""
     scored = number = 0
-    async for record in scan.spread(
-        topic, 1000 * bounds[0], RUNS, LOOKED_AT, until_ms=1000 * bounds[-1]
-    ):
+    async for record in scan.spread(topic, 1000 * start, RUNS, LOOKED_AT, until_ms=1000 * until):
         scored, number = scored + is_scored(record.value), number + 1
     return scored / number if number else 0.0
 

@@ -81,24 +81,26 @@ def began_on(counts: Sequence[int]) -> int | None:
     return began
 
 
-def first_that_counts(counts: Sequence[int]) -> int:
-    """The first of the days of ``day_bounds`` that has a pace to tell; their number if none has.
+def that_count(counts: Sequence[int]) -> slice:
+    """Those of the days of ``day_bounds`` that have a pace to tell; empty if none has.
 
     All of the last seven have, if it began before them. Else days before it do not count, and
-    neither does its own, where another one follows: it need not be whole.
+    neither does its own, where others have records, too: it need not be whole. As long as none has,
+    it counts alone: it may have begun on a Friday.
 
     >>> week = [0] * 7
-    >>> [first_that_counts(counts) for counts in ([*week, 0, 0, 0, 0, 3, 30, 10], [*week, *week])]
-    [12, 14]
-    >>> first_that_counts([7] * 5 + [0, 0] + [7] * 5 + [0, 0])
-    7
+    >>> [that_count(counts) for counts in ([*week, 0, 0, 0, 0, 3, 30, 10], [*week, *week])]
+    [slice(12, 14, None), slice(14, 14, None)]
+    >>> that_count([7] * 5 + [0, 0] + [7] * 5 + [0, 0]), that_count([*week, 0, 0, 0, 0, 9, 0, 0])
+    (slice(7, 14, None), slice(11, 12, None))
     """
-    recent, began = len(counts) - RECENT_DAYS, began_on(counts)
+    days = len(counts)
+    recent, began = days - RECENT_DAYS, began_on(counts)
     if began is None or not any(counts[recent:]):
-        return len(counts)
+        return slice(days, days)
     if began < recent:
-        return recent
-    return began + 1 if began < len(counts) - 1 else began
+        return slice(recent, days)
+    return slice(began + 1, days) if any(counts[began + 1 :]) else slice(began, began + 1)
 
 
 def pace(counts: Sequence[int]) -> float | None:
@@ -107,5 +109,5 @@ def pace(counts: Sequence[int]) -> float | None:
     >>> pace([0] * 11 + [1, 30, 10]), pace([0] * 14), pace([7] * 5 + [0, 0] + [7] * 5 + [0, 0])
     (20.0, None, 5.0)
     """
-    since = counts[first_that_counts(counts) :]
-    return sum(since) / len(since) if since else None
+    found = counts[that_count(counts)]
+    return sum(found) / len(found) if found else None
