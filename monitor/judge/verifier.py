@@ -29,15 +29,16 @@ from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement
 from monitor.runtime.functions import named
 from monitor.runtime.logs import logger
-from monitor.runtime.threads import Threads
+from monitor.runtime.threads import Threads, raised
 
 #: The reason of a judgement that fails since the function did.
 REASON: Final = "verifier"
 
 Verify = Callable[..., Any]
 
-#: One batch at a time, of all verifiers of the process: most models are not made for more.
-_THREADS = Threads("verifier", 1)
+#: One batch at a time, of all verifiers of the process: most models are not made for more. So it is
+#: where one is given up: the next one waits for its end, or for a deadline of its own.
+_THREADS = Threads("verifier", 1, most_lost=0)
 
 
 class NamedPairJudge(PairJudge, Protocol):
@@ -70,9 +71,9 @@ class LocalVerifier:
         """Let the function load what it needs; raises ``ConfigurationError`` where it fails."""
         try:
             await _THREADS.run(partial(self._verify, [], device=self._settings.device))
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             raise ConfigurationError(
-                f"judge.verifier: {self._settings.path} raised {type(error).__name__} when called "
+                f"judge.verifier: {self._settings.path} raised {raised(error)} when called "
                 f"with no pairs and device={self._settings.device!r}: {error}"
             ) from error
 
@@ -89,9 +90,9 @@ class LocalVerifier:
     async def _batch(self, pairs: list[tuple[str, str]]) -> list[float]:
         try:
             probabilities = await _THREADS.run(partial(self._probabilities, pairs))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the function may raise any
+        except Exception as error:  # noqa: BLE001 - the function may raise any
             # Not its message, and not chained: it may quote the traffic.
-            wrong: str | None = f"raised {type(error).__name__}"
+            wrong: str | None = f"raised {raised(error)}"
         else:
             wrong = _wrong(probabilities, len(pairs))
             if wrong is None:

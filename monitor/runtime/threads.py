@@ -17,8 +17,9 @@ from weakref import WeakSet
 from monitor.errors import MonitorError
 from monitor.runtime.logs import logger
 
-#: So many threads are replaced while what they do has been given up; after that work waits for one
-#: of them. Each takes its part of the processor, so that more would help nobody.
+#: So many threads are replaced while what they do has been given up, where nothing else is said;
+#: after that work waits for one of them. Each takes its part of the processor: more would help
+#: nobody.
 MOST_LOST: Final = 4
 #: Time is counted in steps: a process that was stopped for an hour has not worked for an hour.
 STEP_S: Final = 0.5
@@ -39,6 +40,27 @@ class TookTooLong(MonitorError):
     """A work has not ended within its time. It goes on, and nobody hears of its result."""
 
 
+class Escaped(MonitorError):
+    """A work raised what a task may not: it would end the event loop, or nobody would hear of it.
+
+    Such are SystemExit, a cancellation, the panic of a library in Rust, and StopIteration. ``name``
+    is that of its type.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.name = type(error).__name__
+        super().__init__(str(error))
+
+
+def raised(error: Exception) -> str:
+    """The name of what a work raised.
+
+    >>> raised(ValueError("x")), raised(Escaped(SystemExit(1)))
+    ('ValueError', 'SystemExit')
+    """
+    return error.name if isinstance(error, Escaped) else type(error).__name__
+
+
 class _Job(Generic[T]):
     def __init__(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
         self._function, self._arguments = function, arguments
@@ -51,7 +73,8 @@ class _Job(Generic[T]):
         try:
             result = self._function(*self._arguments)
         except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits for it
-            self._tell(self.future.set_exception, error)
+            may_pass = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            self._tell(self.future.set_exception, error if may_pass else Escaped(error))
         else:
             self._tell(self.future.set_result, result)
 
@@ -68,10 +91,18 @@ class Threads:
     """At most so many works at a time; the others wait for their turn.
 
     ``limit_s`` is for how many seconds one may work (None: for ever), counted from its beginning.
+    So many threads as ``most_lost`` are replaced while what they do has been given up.
     """
 
-    def __init__(self, name: str, most: int = 2, limit_s: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        most: int = 2,
+        limit_s: float | None = None,
+        most_lost: int = MOST_LOST,
+    ) -> None:
         self._name, self._most, self._limit_s = name, most, limit_s
+        self._most_lost = most_lost
         self._jobs: deque[_Job[Any]] = deque()
         self._changed = threading.Condition()
         # Threads that take jobs, those of them that wait for one, and those that are given up.
@@ -92,6 +123,7 @@ class Threads:
         """What the function returns or raises. Cancelled, this ends at once, and the work goes on.
 
         Raises ``TookTooLong`` after ``limit_s``; then another thread takes the place of this one.
+        Raises ``Escaped`` where the function raised what a task may not.
         """
         job = _Job(function, arguments)
         with self._changed:
@@ -125,20 +157,20 @@ class Threads:
         """
         with self._changed:
             job.is_unwanted = True
-            if not job.has_begun or job.has_ended or self._lost >= MOST_LOST:
+            if not job.has_begun or job.has_ended or self._lost >= self._most_lost:
                 return False
             job.is_lost = True
             self._lost += 1
             self._working -= 1
             self._staff()
-            return self._lost >= MOST_LOST
+            return self._lost >= self._most_lost
 
     def _say_stuck(self) -> None:
         # Not of works that were cancelled, as at the end of a process: nobody knows of them.
         logger().error(
             "threads_stuck",
             work=self._name,
-            threads=MOST_LOST,
+            threads=self._most_lost,
             hint="no more of them are replaced; if this goes on, restart the process",
         )
 

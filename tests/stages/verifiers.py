@@ -101,6 +101,27 @@ def leaving(pairs: Pairs, *, device: str | None = None) -> list[float]:
     return []
 
 
+def ending(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """Looks for what is not there, with ``next``."""
+    return [next(iter(())) for _ in pairs]
+
+
+class Panic(BaseException):
+    """As a tokenizer in Rust raises it."""
+
+
+def panicking(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """Breaks in a library that is not written in Python."""
+    if pairs:
+        raise Panic(str(pairs[0]))
+    return []
+
+
+def without_label(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """Looks for a label of the model that it does not have."""
+    return [next(iter(()))]
+
+
 def without_model(pairs: Pairs, *, device: str | None = None) -> list[float]:
     """Finds no weights when it loads them."""
     raise OSError("no such model")

@@ -147,6 +147,8 @@ async def test_numbers_of_a_library_are_numbers() -> None:
         ("nothing", "raised TypeError"),
         ("raising", "raised ValueError"),
         ("leaving", "raised SystemExit"),
+        ("ending", "raised StopIteration"),
+        ("panicking", "raised Panic"),
     ],
 )
 async def test_an_error_is_a_failed_judgement_and_never_a_verdict(name: str, wrong: str) -> None:
@@ -181,10 +183,13 @@ def test_a_wrong_path_is_an_error_of_configuration(path: str, expected: str) -> 
     assert str(caught.value).startswith(expected)
 
 
-async def test_what_cannot_be_loaded_is_said_at_the_start() -> None:
+@pytest.mark.parametrize(
+    ("name", "raised"), [("without_model", "OSError"), ("without_label", "StopIteration")]
+)
+async def test_what_cannot_be_loaded_is_said_at_the_start(name: str, raised: str) -> None:
     """Before anything is judged; the first call has no pairs."""
-    with pytest.raises(ConfigurationError, match="raised OSError when called with no pairs"):
-        await configured(verifier=f"{HERE}:without_model").prepare()
+    with pytest.raises(ConfigurationError, match=f"raised {raised} when called with no pairs"):
+        await configured(verifier=f"{HERE}:{name}").prepare()
 
 
 def test_the_version_holds_function_version_and_threshold() -> None:

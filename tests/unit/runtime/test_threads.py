@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from monitor.runtime.threads import MOST_LOST, Threads, TookTooLong
+from monitor.runtime.threads import MOST_LOST, Escaped, Threads, TookTooLong, raised
 from tests.stages.process import until
 
 
@@ -29,6 +29,42 @@ async def test_what_the_function_returns_or_raises() -> None:
     assert await threads.run(lambda: threading.current_thread().daemon)
     with pytest.raises(ZeroDivisionError):
         await threads.run(lambda: 1 // 0)
+
+
+@pytest.mark.parametrize(
+    "error", [StopIteration(3), SystemExit(7), asyncio.CancelledError("c"), KeyboardInterrupt()]
+)
+async def test_what_no_task_may_raise_is_raised_as_an_error(error: BaseException) -> None:
+    """It ends no loop, cancels nobody, and is heard of; the name is that of the function's own."""
+
+    def work() -> None:
+        raise error
+
+    async with asyncio.timeout(10):
+        with pytest.raises(Escaped) as caught:
+            await Threads("test").run(work)
+    assert (raised(caught.value), str(caught.value)) == (type(error).__name__, str(error))
+
+
+async def test_no_thread_is_replaced_where_one_at_a_time_is_promised(
+    released: threading.Event,
+) -> None:
+    """Work that has been given up goes on: the next one waits for its end."""
+    threads, begun = Threads("test", 1, most_lost=0), list[str]()
+
+    def work(name: str) -> str:
+        begun.append(name)
+        released.wait()
+        return name
+
+    first = asyncio.create_task(threads.run(work, "first"))
+    await until(lambda: bool(begun), "the thread", every_s=0.01)
+    first.cancel()
+    second = asyncio.create_task(threads.run(work, "second"))
+    await asyncio.wait({second}, timeout=0.3)
+    assert begun == ["first"]
+    released.set()
+    assert await second == "second"
 
 
 async def test_no_more_than_so_many_work_at_a_time(released: threading.Event) -> None:
