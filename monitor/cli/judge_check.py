@@ -121,7 +121,7 @@ def judge_check(
     outcomes = [gates.judged(gate, found) for gate in asked]
     if not asked and not found.judged_by:
         outcomes = [gates.by_default(found)]
-    _tell(found, outcomes, json)
+    _tell(found, outcomes, as_json=json, fit=fit)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -253,7 +253,7 @@ def _progress(total: int, name: str) -> Any:
     return bar()
 
 
-def _tell(found: Report, outcomes: Sequence[GateResult], as_json: bool) -> None:
+def _tell(found: Report, outcomes: Sequence[GateResult], *, as_json: bool, fit: bool) -> None:
     import io
     import shutil
     import sys
@@ -279,5 +279,5 @@ def _tell(found: Report, outcomes: Sequence[GateResult], as_json: bool) -> None:
         highlight=False,
         markup=False,
     )
-    table.show(console, found, outcomes)
+    table.show(console, found, outcomes, fit=fit)
     print_report(shown.getvalue().removesuffix("\n"))

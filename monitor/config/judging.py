@@ -252,7 +252,7 @@ class JudgeSettings(Section):
         None,
         ge=16,
         description="tokens of one reply, without reasoning; default: twice the needs of the "
-        "answer, and 2048 for claims and quotes",
+        "answer, and 2048 for claims and quotes. The one word of a pair gets 8",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
         "minimal", description="of models that reason; minimal: the least that the model has"

@@ -158,12 +158,18 @@ def is_worse(measured: Estimated) -> bool:
 
 
 def by_default(found: Report) -> GateResult:
-    """Fails where a pipeline is no better than guessing on every kind that says anything."""
+    """Fails where a pipeline is no better than guessing on every kind that says anything.
+
+    And where none does, though it was asked about labelled claims: no reply was read, or all labels
+    are alike.
+    """
     failed = []
     for judge in found.judges:
         bounds = [m.agreement.balanced_accuracy.lower for m in judge.kinds.values()]
         known = len(bounds) - bounds.count(None)
-        if known and len(guessing(judge)) == known:
+        if judge.verifying.judgements and not known:
+            failed.append(f"{judge.pipeline} not measured")
+        elif known and len(guessing(judge)) == known:
             failed.append(judge.pipeline)
     return GateResult(DEFAULT, tuple(failed))
 

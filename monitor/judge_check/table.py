@@ -25,12 +25,18 @@ _TITLES = {
     "language": "by language",
     "phenomenon": "by phenomenon",
 }
+_NO_FIT = (
+    "No threshold by these labels: it takes verdicts with two different scores, and labels of both "
+    "kinds."
+)
 _FULL = ("balanced_accuracy", "precision", "recall", "kappa")
 _SHORT = ("accuracy", *_FULL)
 
 
-def show(console: Console, found: Report, outcomes: Sequence[GateResult]) -> None:
-    """Print everything that was measured."""
+def show(
+    console: Console, found: Report, outcomes: Sequence[GateResult], *, fit: bool = False
+) -> None:
+    """Print everything that was measured; of a ``fit`` that was asked for, also that it failed."""
     files = ", ".join(f"{f.name} ({f.format}, {f.interactions})" for f in found.files)
     if found.judged_by:
         judges = ", ".join(found.judged_by)
@@ -45,6 +51,9 @@ def show(console: Console, found: Report, outcomes: Sequence[GateResult]) -> Non
         for part in _judge(judge):
             console.print()
             console.print(part)
+        if fit and judge.fit is None:
+            console.print()
+            console.print(_NO_FIT)
     if found.comparisons:
         console.print()
         console.print(_comparisons(found))

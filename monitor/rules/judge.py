@@ -18,7 +18,7 @@ from monitor.rules.counts import (
 )
 from monitor.rules.model import Alert
 from monitor.rules.plan import HEALTH, JUDGE, AlertPlan
-from monitor.rules.promql import asked
+from monitor.rules.promql import SCORER, asked
 from monitor.rules.quality import plain_metric
 
 _PERCENT: Final = "{{ $value | humanizePercentage }}"
@@ -130,10 +130,11 @@ def _guesses(plan: AlertPlan, gauge: str, known: str, *beside: str) -> str:
     """What a gauge of guessing says; and while nobody knows, what was ``known`` last.
 
     Nobody knows from a restart on until canaries have said it anew (that holds for a day at most),
-    and while no scorer runs (for an hour). A model that is configured no more is not told of.
-    ``beside``: the labels of the gauge beside the model.
+    and while no scorer runs (for an hour). A model that is configured no more is not told of,
+    whatever judges in its place: it need not be one that has canaries. ``beside``: the labels of
+    the gauge beside the model.
     """
-    any_scorer = plan.one_of_replicas("rag_monitor_judge_unknown", "model")
+    any_scorer = plan.one_of_replicas(SCORER)
     return (
         f"(\n  {plan.one_of_replicas(gauge)} == 1\n"
         f"  or (last_over_time({known}[1d]) == 1 and {unknown(plan, *beside)})\n"

@@ -14,12 +14,13 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from monitor.stats.binomial import at_least
 from monitor.stats.sums import ENOUGH_SCORED, SCALE, Sums, as_worse
 
 Z95: Final = 1.959963984540054
 """The 0.975 quantile of the standard normal distribution."""
-Z_SURELY: Final = 3.090232306167813
-"""The 0.999 quantile: one bound of two that leave 1 in 1,000 on their side."""
+SURELY: Final = 0.001
+"""So seldom somebody is woken by what is only chance: a one-sided bound of 99.9 %."""
 
 _D_SMALLEST, _D_LARGEST = 0.05, 1.5
 _MISSING_TOLERATED: Final = 0.05
@@ -31,9 +32,9 @@ class Estimate:
 
     ``value``, ``lower`` and ``upper`` are None when there is nothing to estimate from, and
     ``missing_ratio`` (the weighted share of picks whose judgement failed) when there is no pick.
-    ``samples`` is the effective number of scored interactions. ``surely`` are the lower and the
-    upper one-sided 99.9 % bounds, for what somebody is woken by. ``variance`` is that of the mean,
-    for what is computed from it.
+    ``samples`` is the effective number of scored interactions, ``trials`` how many independent
+    answers, right or wrong, tell as much. ``variance`` is that of the mean, for what is computed
+    from it.
     """
 
     value: float | None
@@ -41,7 +42,7 @@ class Estimate:
     upper: float | None
     samples: float
     missing_ratio: float | None
-    surely: tuple[float, float] | None = None
+    trials: float | None = None
     variance: float | None = None
 
 
@@ -77,10 +78,34 @@ def estimate(
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.3006, 0.9544)
     >>> estimate(ZERO, window, higher_is_better=True)
-    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, surely=None,
+    Estimate(value=None, lower=None, upper=None, samples=0.0, missing_ratio=None, trials=None,
              variance=None)
     """
     return estimate_beside(window, long_spread(horizon), higher_is_better, dependence)
+
+
+def is_surely_worse(found: Estimate, bound: float, higher_is_better: bool | None) -> bool:
+    """Whether the mean is worse than ``bound``, and not by chance.
+
+    That is, whether the better one-sided 99.9 % bound of the mean is worse, by Clopper and Pearson
+    with the effective number of trials (``monitor/stats/binomial.py``). Wilson's interval is as
+    good for a mean of one in ten. Of rare events it says so thirty times as often as it may: two
+    wrong of 30 are worse than 1 % by it, which comes by chance one time in 28. Picks whose
+    judgement failed count as in ``widened``. With no estimate it is not known, and False.
+
+    >>> from functools import partial
+    >>> of = partial(is_surely_worse, bound=0.99, higher_is_better=True)
+    >>> [of(Estimate(1 - wrong / 30, None, None, 30.0, 0.0, 30.0)) for wrong in (2, 3, 4, 5)]
+    [False, False, True, True]
+    """
+    if found.value is None or found.trials is None:
+        return False
+    worst = as_worse(bound, higher_is_better)
+    missing = found.missing_ratio or 0.0
+    if missing > _MISSING_TOLERATED:
+        worst /= max(1.0 - missing, worst)
+    p = as_worse(found.value, higher_is_better)
+    return p > worst and at_least(p * found.trials, found.trials, worst) < SURELY
 
 
 def long_spread(horizon: Sums) -> float:
@@ -97,12 +122,10 @@ def estimate_beside(
     if missing is None or not window.scored or window.wh <= 0:
         return Estimate(None, None, None, 0.0, missing)
     p, n = _clipped(window), trials(window, long, dependence)
-    (lower, upper), surely = (
-        turned(widened(wilson(p, n, z), missing), higher_is_better) for z in (Z95, Z_SURELY)
-    )
+    lower, upper = turned(widened(wilson(p, n), missing), higher_is_better)
     value = as_worse(p, higher_is_better)
     h = window.wh / window.w
-    return Estimate(value, lower, upper, h * _kish(window), missing, surely, _variance(p, n))
+    return Estimate(value, lower, upper, h * _kish(window), missing, n, _variance(p, n))
 
 
 def trials(window: Sums, long: float, dependence: float = 1.0) -> float:

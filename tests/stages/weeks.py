@@ -57,7 +57,7 @@ def calm() -> Story:
         story |= _process(process)
         story |= {
             of(process, "rag_monitor_interactions_consumed_total"): growing(10, 1000),
-            of(process, "rag_monitor_interactions_in_flight"): constant(2),
+            at_work(process): constant(2),
             outcome(process, "scored"): growing(9, 900),
             outcome(process, "unscorable", "no_contexts"): growing(1, 98),
             picked(process, "scored"): growing(9, 900),
@@ -107,6 +107,11 @@ def _watching(process: str) -> Story:
         story[of(process, "rag_monitor_input_end_offset", where)] = growing(10, 70_000)
         story[of(process, "rag_monitor_group_lag_records", where)] = constant(3)
     return story
+
+
+def at_work(process: str) -> str:
+    """The gauge that every scorer has, whatever judges."""
+    return of(process, "rag_monitor_interactions_in_flight")
 
 
 def judge_state(process: str, state: str) -> str:

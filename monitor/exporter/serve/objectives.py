@@ -1,8 +1,9 @@
 """What an application has promised, held against the interval of a window.
 
 An objective is breached only when even the better end of the interval is worse than its bound, on
-enough scored interactions: a mean that is worse by chance is not. The interval is the one-sided
-99.9 % one. At 95 % an application exactly at its objective would page eight times a week.
+enough scored interactions: a mean that is worse by chance is not. The interval is a one-sided
+99.9 % one, also where few may be wrong. At 95 % an application exactly at its objective would page
+eight times a week.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from monitor.exporter.scores.aggregator import OTHER, SeriesEstimate, SeriesKey
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.stats.estimate import Estimate
+from monitor.stats.estimate import Estimate, is_surely_worse
 
 ObjectiveStatus = Literal["met", "breached", "unknown"]
 
@@ -57,21 +58,17 @@ def status_of(objective: Objective, estimate: Estimate) -> ObjectiveStatus:
     """Met, breached, or unknown for too few samples; ``estimate`` is that of its window.
 
     >>> promised = Objective("faithfulness", "1h", bound=0.9)
-    >>> status_of(promised, Estimate(0.85, 0.79, 0.89, 96.0, 0.0, surely=(0.75, 0.91)))
+    >>> status_of(promised, Estimate(0.85, 0.79, 0.89, 96.0, 0.0, trials=192.0))
     'met'
-    >>> status_of(promised, Estimate(0.80, 0.73, 0.86, 96.0, 0.0, surely=(0.68, 0.89)))
+    >>> status_of(promised, Estimate(0.80, 0.73, 0.86, 96.0, 0.0, trials=192.0))
     'breached'
-    >>> status_of(promised, Estimate(0.20, 0.05, 0.50, 9.0, 0.0, surely=(0.03, 0.63)))
+    >>> status_of(promised, Estimate(0.20, 0.05, 0.50, 9.0, 0.0, trials=9.0))
     'unknown'
     """
-    if estimate.surely is None:
+    if estimate.value is None or estimate.samples < objective.minimum_samples - _ROUNDING:
         return "unknown"
-    lower, upper = estimate.surely
-    if estimate.samples < objective.minimum_samples - _ROUNDING:
-        return "unknown"
-    if CATALOGUE[objective.metric].higher_is_better:
-        return "breached" if upper < objective.bound else "met"
-    return "breached" if lower > objective.bound else "met"
+    higher_is_better = CATALOGUE[objective.metric].higher_is_better
+    return "breached" if is_surely_worse(estimate, objective.bound, higher_is_better) else "met"
 
 
 def promised_by(own: Promises, shared: Promises = ()) -> Promised:

@@ -239,6 +239,49 @@ def test_a_judge_that_does_better_passes_by_default() -> None:
     assert "fail if the judge is no better than guessing: ok" in result.stdout
 
 
+def test_labels_that_are_all_alike_measure_nothing(tmp_path: Path) -> None:
+    """Right or wrong, a judge does not pass by them, and no threshold comes from them."""
+    path = tmp_path / "pairs.jsonl"
+    lines = [
+        {"claim": f"Refunds take {n} days.", "passage": f"No word of {n + 1}.", "supported": True}
+        for n in range(12)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    result = rag_monitor("judge-check", path, "--fit", "--no-extraction")
+    assert result.returncode == 1
+    assert "fail if the judge is no better than guessing: FAIL: offline not measured" in (
+        result.stdout
+    )
+    assert "No threshold by these labels: it takes verdicts with two" in result.stdout
+
+
+class Seldom(Stub):
+    """Replies to the first request, and rambles from then on."""
+
+    def answer(self, user: str) -> str:
+        """Of the habit, once."""
+        return "I cannot say." if self.replies else super().answer(user)
+
+
+async def test_a_judge_of_which_hardly_a_reply_is_read_does_not_pass(tmp_path: Path) -> None:
+    """One is enough to go on, and too little to pass by."""
+    path = tmp_path / "pairs.jsonl"
+    lines = [
+        {"claim": f"Refunds take {n} days.", "passage": f"It is {n % 2}.", "supported": n % 2 == 1}
+        for n in range(24)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    async with StubJudgeServer(Seldom()) as server:
+        result = await asyncio.to_thread(
+            rag_monitor, "judge-check", path, "--judge", "llm", "--model", "judge",
+            "--no-extraction", "--set", f"judge.api_base={server.url}",
+            "--set", "judge.examples=fixed", "--set", "judge.concurrency=1",
+        )  # fmt: skip
+    assert result.returncode == 1
+    assert "failed: 23 malformed_reply" in result.stdout
+    assert "FAIL: joint not measured" in result.stdout
+
+
 async def test_judge_that_answers_nothing(tmp_path: Path) -> None:
     """A judge that refuses every call ends the command with exit code 3 and its reason."""
     path = made_up(2).write(tmp_path / "made-up.jsonl")

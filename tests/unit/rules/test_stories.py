@@ -16,6 +16,7 @@ from tests.stages.weeks import (
     SCORERS,
     TOPIC,
     Story,
+    at_work,
     calm,
     constant,
     ended,
@@ -705,6 +706,7 @@ def test_a_restart_does_not_end_what_the_judge_does(stage: Stage) -> None:
         # Guesses from 30 on, restarts at 60, is known to judge at 120, restarts again at 180.
         story[not_judging(process)] = "0x29 1x29 stale _x8 0x230"
         story[judge_unknown(process)] = "0x59 stale _x8 1x49 0x59 1x100"
+        story[at_work(process)] = "2x59 stale _x8 2x230"
     told = GUESSES
     stage.tells(story, (36, [told]), (66, [told]), (110, [told]), (125, []), (200, []))
     for process in SCORERS:
@@ -717,6 +719,16 @@ def test_a_restart_does_not_end_what_the_judge_does(stage: Stage) -> None:
             other = of(process, f"rag_monitor_judge_{name}", 'model="openai/other"')
             story[other] = "_x69 0x230"
     stage.tells(story, (66, [told]), (80, []))
+
+
+def test_a_judge_that_was_put_away_is_not_told_of(stage: Stage) -> None:
+    """Also where what judges in its place has no canaries: the offline judge, or a verifier."""
+    story = calm()
+    for process in SCORERS:
+        story[not_judging(process)] = "0x29 1x29 stale"
+        story[judge_unknown(process)] = "0x59 stale"
+        story[at_work(process)] = "2x59 stale _x8 2x230"
+    stage.tells(story, (66, [GUESSES]), (80, []))
 
 
 def test_the_judge_says_the_same_to_everything(stage: Stage) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from monitor.stats.estimate import Z95, Estimate, estimate, wilson
+from monitor.stats.estimate import Z95, Estimate, estimate, is_surely_worse, wilson
 from monitor.stats.sums import ZERO, Sums, as_worse, segment_terms, terms
 
 
@@ -101,19 +101,18 @@ def from_lists(slots: Sequence[Slot], horizon: Sequence[Slot]) -> Estimate:
     n_eff = (
         min(1.0, float(wh / w_all)) * kish / min(1.5, max(0.05, long if own is None else own, long))
     )
-    pairs = [wilson(p, n_eff, z) for z in (Z95, 3.090232306167813)]
+    lower, upper = wilson(p, n_eff)
     if missing > 0.05:
-        pairs = [((1 - missing) * a, 1 - (1 - missing) * (1 - b)) for a, b in pairs]
-    (lower, upper), surely = pairs
+        lower, upper = (1 - missing) * lower, 1 - (1 - missing) * (1 - upper)
     certain = wilson(0.0, n_eff)[1] / 2 / Z95
     variance = max(p * (1 - p) / n_eff, certain**2)
-    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing, surely, variance)
+    return Estimate(p, lower, upper, float(wh / w_all) * kish, missing, n_eff, variance)
 
 
 def numbers(found: Estimate) -> list[float | None]:
     """The fields, for a comparison with a tolerance."""
-    surely, rest = found.surely or (None, None), (found.samples, found.missing_ratio)
-    return [found.value, found.lower, found.upper, *rest, *surely, found.variance]
+    rest = found.samples, found.missing_ratio, found.trials, found.variance
+    return [found.value, found.lower, found.upper, *rest]
 
 
 @pytest.mark.parametrize(
@@ -344,3 +343,14 @@ def test_an_answer_that_is_a_bit_wrong_lowers_no_bound(
     none, little = plain([0.0] * n), plain([*[0.0] * (n - 1), worse])
     zero, some = (estimate(window, horizon, None) for window in (none, little))
     assert bounds(zero)[1] <= bounds(some)[1] + 1e-9
+
+
+@pytest.mark.parametrize("share", [0.05, 0.06, 0.3])
+def test_the_failed_count_as_right_where_something_is_said_to_be_worse(share: float) -> None:
+    """Above a twentieth of them: half wrong of the others is less of all."""
+    found = Estimate(0.5, None, None, 200.0, share, 200.0)
+    kept = 1.0 if share <= 0.05 else 1.0 - share
+    edge = binomtest(100, 200).proportion_ci(0.998, method="exact").low * kept
+    assert is_surely_worse(found, edge - 1e-6, None)
+    assert not is_surely_worse(found, edge + 1e-6, None)
+    assert not is_surely_worse(Estimate(1.0, None, None, 9.0, 0.5, 9.0), 0.6, None)

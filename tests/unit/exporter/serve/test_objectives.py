@@ -9,6 +9,7 @@ from functools import reduce
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from monitor.exporter.scores.aggregator import OTHER, SegmentKey, SeriesEstimate, SeriesKey
 from monitor.exporter.serve.objectives import Objective, objective_states, promised_by, status_of
@@ -21,18 +22,28 @@ UNIT = st.floats(0, 1)
 KEY = SeriesKey("faithfulness", "bot", "offline@1")
 
 
-def interval(lower: float, upper: float, samples: float = 50.0) -> Estimate:
-    """An estimate in the middle of the bounds that it surely lies within."""
-    middle = (lower + upper) / 2
-    return Estimate(middle, middle, middle, samples, 0.0, (lower, upper))
+def found_of(value: float, samples: float = 50.0) -> Estimate:
+    """An estimate of so many answers that are right or wrong."""
+    return Estimate(value, value, value, samples, 0.0, samples)
 
 
-@given(UNIT, UNIT)
-def test_the_better_end_decides(one: float, other: float) -> None:
-    """Of 99.9 %. High is good: the upper bound below the promise; low is good: the lower one."""
-    found = interval(min(one, other), max(one, other))
-    assert status_of(HIGH, found) == ("breached" if max(one, other) < 0.9 else "met")
-    assert status_of(LOW, found) == ("breached" if min(one, other) > 0.1 else "met")
+@given(UNIT, st.integers(30, 400))
+def test_the_better_end_decides(wrong: float, answers: int) -> None:
+    """Of 99.9 %: what is worse by chance oftener than one time in 1,000 is no breach."""
+    number = round(wrong * answers)
+    is_worse = binomtest(number, answers, 0.1, alternative="greater").pvalue < 0.001
+    said = "breached" if is_worse else "met"
+    assert status_of(HIGH, found_of(1 - number / answers, answers)) == said
+    assert status_of(LOW, found_of(number / answers, answers)) == said
+
+
+@pytest.mark.parametrize(("wrong", "said"), [(2, "met"), (3, "met"), (4, "breached")])
+def test_two_wrong_of_thirty_are_chance_where_one_in_a_hundred_may_be(
+    wrong: int, said: str
+) -> None:
+    """They come one time in 28, and three of them one time in 300."""
+    strict = replace(HIGH, bound=0.99)
+    assert status_of(strict, found_of(1 - wrong / 30, 30)) == said
 
 
 @pytest.mark.parametrize(
@@ -40,7 +51,7 @@ def test_the_better_end_decides(one: float, other: float) -> None:
 )
 def test_too_few_say_nothing(samples: float, said: str) -> None:
     """However bad they are."""
-    assert status_of(HIGH, interval(0.1, 0.2, samples)) == said
+    assert status_of(HIGH, found_of(0.15, samples)) == said
 
 
 @pytest.mark.parametrize("q", [1.0, 0.3, 1 / 3, 0.05])
@@ -58,12 +69,12 @@ def test_nothing_scored_is_not_a_promise_kept() -> None:
 
 def test_each_series_is_held_against_its_own_promises() -> None:
     """By metric, window and application, for every judge; segments and the rest are left alone."""
-    bad = interval(0.1, 0.2)
+    bad = found_of(0.15)
     other_judge = KEY._replace(judge="llm@2")
     estimates = [
         SeriesEstimate(KEY, "1h", bad),
         SeriesEstimate(KEY, "5m", bad),
-        SeriesEstimate(other_judge, "1h", interval(0.85, 0.95)),
+        SeriesEstimate(other_judge, "1h", found_of(0.9)),
         SeriesEstimate(KEY._replace(application="shop"), "1h", bad),
         SeriesEstimate(KEY._replace(metric="hallucination"), "1h", bad),
         SeriesEstimate(SegmentKey(*KEY, "acme"), "1h", bad),
