@@ -156,9 +156,10 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     """A baseline with hours and the spread of days, and the mean of these days.
 
     A mean that is worse than the first one is taken as far as that one's error goes: a baseline
-    must not learn what it is there to find.
+    must not learn what it is there to find. The first V took hours of the day for dependence, which
+    are known now: it is no more than what is seen beside them.
     """
-    better = CATALOGUE[name].higher_is_better
+    better, dependence = CATALOGUE[name].higher_is_better, min(made.dependence, found.dependence)
     learned_at_first = as_worse(made.mean, better)
     margin = STANDARD_ERRORS * made.se + DAY_SPREADS * found.day_spread
     mean = min(found.mean, learned_at_first + margin)
@@ -167,7 +168,8 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
         update={
             "mean": as_worse(mean, better),
             # That of a mean of so many days, beside what single scores give.
-            "se": math.sqrt(made.dependence * found.se**2 + found.day_spread**2 / found.days),
+            "se": math.sqrt(dependence * found.se**2 + found.day_spread**2 / found.days),
+            "dependence": dependence,
             "segments": {
                 segment: as_worse(_share(as_worse(value, better) + shift), better)
                 for segment, value in made.segments.items()
