@@ -160,6 +160,32 @@ def not_frozen(pair: tuple[str, str], slots: int, least: int) -> str:
     )
 
 
+def doubts_of_frozen(record: BaselineRecord, seen_s: float) -> list[str]:
+    """Why what was frozen may not be what is normal: hours without it, and a change within it.
+
+    ``seen_s`` is how long it took to score the slots that it was taken from.
+    """
+    from monitor.records.durations import in_words
+    from monitor.stats.baseline import is_unsteady
+    from monitor.stats.period import DAY_S
+
+    who, slots = f"{record.application}  {record.judge}", _counted(record.slots, "scored slot")
+    lines = []
+    if seen_s < DAY_S:
+        lines.append(
+            f"{who}  from {slots} of {in_words(seen_s)}: worse hours of the day may alarm; "
+            "rag-monitor baseline reset learns a whole day instead, with a provisional baseline "
+            "until then"
+        )
+    mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
+    if mixed:
+        lines.append(
+            f"{who}  UNSTEADY, so between what was and what is: {', '.join(mixed)}; where that "
+            f"has changed, freeze again when {slots} came after it"
+        )
+    return lines
+
+
 def _by_itself(origin: str | None, of_record: str) -> str:
     return "" if origin in (None, of_record) else f" ({origin})"
 

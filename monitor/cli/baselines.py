@@ -10,6 +10,7 @@ import typer
 
 from monitor.cli.baseline_lines import (
     described,
+    doubts_of_frozen,
     lacks,
     metric_line,
     not_frozen,
@@ -20,6 +21,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_json, say, s
 
 if TYPE_CHECKING:
     from monitor.exporter.baselines.commands import BaselineAccess
+    from monitor.exporter.baselines.learning import Frozen
     from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
@@ -89,16 +91,21 @@ def freeze(
 
     access, now = _access(config, set_, limit)
     wanted, too_few = _wanted(application, judge), dict[tuple[str, str], int]()
+    new: list[Frozen] = []
 
     def made() -> list[BaselineRecord]:
         found = commands.freeze(access, wanted, now)
         too_few.update(found.too_few)
+        new[:] = found.new
         return found.records
 
     records = asyncio.run(commands.decide(access, now, made, scores=True))
     for pair, slots in too_few.items():
         say(not_frozen(pair, slots, access.baselines.learning_settings.least), err=True)
     _tell(access, records, json, "" if too_few else "nothing is scored of it within the horizon")
+    for one in new:
+        for line in doubts_of_frozen(one.record, one.seen_s):
+            say(line, err=True)
     for record in records:
         _tell_what_lacks(access, record)
 

@@ -261,7 +261,10 @@ async def test_baselines_are_shown_set_frozen_and_reset(
 
     await produce(broker, topics["kafka__topics__scores"], sent[30:])
     await command(broker, topics, "freeze", "--application", "shop", code=1)
-    assert "frozen from 60 slots" in (await command(broker, topics, "freeze"))[0]
+    out, errors = await command(broker, topics, "freeze")
+    assert "frozen from 60 slots" in out
+    assert "from 60 scored slots of 59 s: worse hours of the day may alarm" in errors
+    assert "UNSTEADY" not in errors
     row = await shown(broker, topics)
     assert (row["origin"], row["slots"], row["learning"]) == ("frozen", 60, False)
     assert row["metrics"]["faithfulness"]["mean"] == pytest.approx(0.75)

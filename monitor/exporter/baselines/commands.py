@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
-from monitor.exporter.baselines.learning import frozen
+from monitor.exporter.baselines.learning import Frozen, frozen
 from monitor.exporter.baselines.unlikely import unlikely, week_helps
 from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
@@ -164,10 +164,14 @@ def _metrics(
 
 
 class Freezing(NamedTuple):
-    """Records that say that what is now is normal, and how many slots those have that get none."""
+    """Records that say that what is now is normal, and how many slots those have that get none.
+
+    ``new`` is what was frozen, without the metrics that keep what they have.
+    """
 
     records: list[BaselineRecord]
     too_few: dict[JudgedApplication, int]
+    new: list[Frozen]
 
 
 def freeze(
@@ -176,9 +180,12 @@ def freeze(
     """Of those that have enough values; a metric that has too few keeps what it has."""
     chosen, held = access.baselines.learning_settings, access.baselines.records()
     found = frozen(access.aggregator.watched(), chosen, wanted, now)
+    new = [one for one in found if one.record.metrics]
+    without = [one.record for one in found if not one.record.metrics]
     return Freezing(
-        [with_the_rest(one, held.get(one.key), now) for one in found if one.metrics],
-        {(one.application, one.judge): one.slots for one in found if not one.metrics},
+        [with_the_rest(one, held.get(one.key), now) for one, _ in new],
+        {(one.application, one.judge): one.slots for one in without},
+        new,
     )
 
 

@@ -43,6 +43,7 @@ LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
 __all__ = [
+    "Frozen",
     "Learner",
     "LearningResult",
     "LearningSettings",
@@ -244,13 +245,20 @@ def thinned(numbers: Sequence[int], most: int = MOST_TAUGHT) -> Sequence[int]:
     return [numbers[start + number] for start in starts for number in range(BATCH)]
 
 
+class Frozen(NamedTuple):
+    """What is normal if the latest scored slots are, which lie so many seconds apart."""
+
+    record: BaselineRecord
+    seen_s: float
+
+
 def frozen(
     counted: Iterable[Candidate],
     learning_settings: LearningSettings,
     wanted: Callable[[JudgedApplication], bool],
     now: float,
-) -> list[BaselineRecord]:
-    """What is normal if the latest scored slots are, or all where there are fewer.
+) -> list[Frozen]:
+    """Of the latest scored slots, or of all where there are fewer.
 
     Metrics with too few values are left out; where all are, the record must not be published.
     """
@@ -258,9 +266,12 @@ def frozen(
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
     chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
     return [
-        _record(
-            pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen", least
-        ).model_copy(update={"slots": len(numbers)})
+        Frozen(
+            _record(
+                pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen", least
+            ).model_copy(update={"slots": len(numbers)}),
+            scored[numbers[-1]][0] - scored[numbers[0]][0],
+        )
         for pair, scored, numbers in chosen
         if numbers
     ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from monitor.cli.baseline_lines import described, lacks, without_line
+from monitor.cli.baseline_lines import described, doubts_of_frozen, lacks, without_line
 from monitor.exporter.baselines.commands import with_means
 from monitor.exporter.baselines.without import without_baseline
-from monitor.records.control import BaselineRecord
+from monitor.records.control import BaselineRecord, MetricBaseline
+from monitor.stats.period import DAY_S
 from tests.stages.daily_exporter import METRICS, MORNING, PAIR, DailyExporter
 
 RARE = "context_recall"
@@ -56,3 +59,21 @@ def test_while_provisional_it_waits_for_the_day() -> None:
     early = DailyExporter().play(range(1), steady, rare=24, hours=range(6))
     rows = without_baseline(early.baselines, early.scores.watched())[PAIR]
     assert without_line(RARE, rows[RARE]).endswith("when a week or 100 slots are full")
+
+
+def test_what_is_frozen_too_soon_or_too_short_is_said() -> None:
+    """In words, to who has frozen it; a steady day is no doubt."""
+    metrics = {"faithfulness": MetricBaseline(mean=0.8, halves_z=-4.0)}
+    of_minutes = BaselineRecord(
+        application="bot",
+        judge="offline@1",
+        origin="frozen",
+        effective_from=datetime.fromtimestamp(MORNING, UTC),
+        slots=1_000,
+        metrics=metrics,
+    )
+    short, mixed = doubts_of_frozen(of_minutes, 98 * 60.0)
+    assert "from 1000 scored slots of 98 min: worse hours of the day may alarm" in short
+    assert "UNSTEADY, so between what was and what is: faithfulness; where that has" in mixed
+    steady = of_minutes.model_copy(update={"metrics": {"faithfulness": MetricBaseline(mean=0.8)}})
+    assert doubts_of_frozen(steady, DAY_S + 1.0) == []
