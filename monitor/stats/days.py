@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from monitor.stats.baseline import PROVISIONAL
-from monitor.stats.dependence import is_beyond_chance
+from monitor.stats.dependence import ENOUGH_FREEDOM, is_beyond_chance
 from monitor.stats.period import DAY_S
 
 #: Days, without a gap or not, that hours and their spread are learned from.
@@ -49,7 +49,8 @@ class HourSums(NamedTuple):
 class Rhythm(NamedTuple):
     """The mean of all days and its error, τ_d, what each hour adds to the mean; how many days.
 
-    ``dependence`` is V beside those: how much the scores of an hour repeat each other.
+    ``dependence`` is V beside those: how much the scores of an hour repeat each other; None where
+    too few hours have any to tell.
     """
 
     mean: float
@@ -57,7 +58,7 @@ class Rhythm(NamedTuple):
     day_spread: float
     hours: tuple[float, ...]
     days: int
-    dependence: float = 1.0
+    dependence: float | None = None
 
 
 def hour_sums(values: Iterable[tuple[float, float]]) -> HourSums:
@@ -110,13 +111,13 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
     )
 
 
-def beside_hours(days: Sequence[Sequence[HourSums]]) -> float:
+def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
     """V of the scores of an hour, beside what the hour of the day and the day add; at least 1.
 
     V = N/(N − p)·Σ(Σux − m_dh·Σu)²/ΣΣu²(x − m_dh)² over the N hours that have a value, with m_dh =
     m_d + m_h − m, which takes p = days + hours − 1 of them: a swing over the day is no dependence.
     (The variance of a sum by clusters, Liang and Zeger 1986.) It is 1 where chance alone gives as
-    much one time in twenty.
+    much one time in twenty, and None below 28 degrees of freedom, N − p.
 
     >>> def of(*means: float) -> list[HourSums]:
     ...     return [HourSums(40, 40.0, 40 * m, 40.0, 40 * m, 40 * m) for m in means]
@@ -137,8 +138,8 @@ def beside_hours(days: Sequence[Sequence[HourSums]]) -> float:
     taken = sum(day.u > 0 for day in by_day) + sum(hour.u > 0 for hour in by_hour) - 1
     freedom = len(cells) - taken
     within = math.fsum(cell.noise(mean) * cell.u**2 for cell, mean in cells)
-    if freedom <= 0 or not within:
-        return 1.0
+    if freedom < ENOUGH_FREEDOM or not within:
+        return None
     between = math.fsum((cell.ux - mean * cell.u) ** 2 for cell, mean in cells)
     found = len(cells) / freedom * between / within
     return found if is_beyond_chance(found, freedom) else 1.0

@@ -29,7 +29,7 @@ _MOST: Final = 4.0
 #: The 0.95 quantile of the standard normal distribution.
 _BY_CHANCE: Final = 1.64
 #: Degrees of freedom below which V is not told: four groups, of which one may hold an incident.
-_ENOUGH_FREEDOM: Final = 4 * (_GROUP - 1)
+ENOUGH_FREEDOM: Final = 4 * (_GROUP - 1)
 #: V goes in steps, upwards: who shows it need not write anew what has hardly changed.
 _STEP: Final = 1.05
 
@@ -154,7 +154,7 @@ def _spread(batches: list[Sums]) -> _GroupSpread:
 
 
 def _ratio(total: _GroupSpread, groups: Collection[_GroupSpread], theta: float) -> float:
-    if total.freedom < _ENOUGH_FREEDOM:
+    if total.freedom < ENOUGH_FREEDOM:
         return 1.0
     between, within = total.between(theta), total.within(theta)
     if within <= 0.0 or not is_beyond_chance(between / within, total.freedom):

@@ -159,7 +159,9 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     must not learn what it is there to find. The first V took hours of the day for dependence, which
     are known now: it is no more than what is seen beside them.
     """
-    better, dependence = CATALOGUE[name].higher_is_better, min(made.dependence, found.dependence)
+    better, dependence = CATALOGUE[name].higher_is_better, made.dependence
+    if found.dependence is not None:
+        dependence = min(dependence, found.dependence)
     learned_at_first = as_worse(made.mean, better)
     margin = STANDARD_ERRORS * made.se + DAY_SPREADS * found.day_spread
     mean = min(found.mean, learned_at_first + margin)

@@ -13,6 +13,7 @@ from monitor.stats.baseline import PROVISIONAL, Baseline
 from monitor.stats.days import (
     NEEDED_DAYS,
     HourSums,
+    beside_hours,
     hour_spread,
     is_better,
     rhythm,
@@ -105,3 +106,37 @@ def test_a_week_that_is_better_by_three_errors_is_said() -> None:
     assert not is_better(hour(1_000, 0.16, rng), 0.16, 0.01)
     assert not is_better(hour(1_000, 0.3, rng), 0.16, 0.01)
     assert not is_better(HourSums(), 0.16, 0.01)
+
+
+def test_a_swing_and_days_that_differ_are_no_dependence() -> None:
+    """V is what is left beside them: 1 of independent scores, however far hours lie apart."""
+    for swing, drift in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.1), (0.3, 0.2)):
+        assert beside_hours(days(swing, drift)) == 1.0
+
+
+@pytest.mark.parametrize("alike", [4, 10])
+def test_scores_that_repeat_each_other_within_an_hour_are_dependence(alike: int) -> None:
+    """So many at a time are the same; the swing beside them adds nothing."""
+    rng = random.Random(2)
+    of_hours = [
+        [_times(hour(400 // alike, 0.3 + 0.2 * (h >= 12), rng), alike) for h in range(24)]
+        for _ in range(NEEDED_DAYS)
+    ]
+    assert beside_hours(of_hours) == pytest.approx(alike, rel=0.3)
+
+
+def _times(one: HourSums, times: int) -> HourSums:
+    return HourSums(one.n * times, *(times * x for x in one[1:]))
+
+
+def test_few_scores_an_hour_tell_of_it_too() -> None:
+    """Sixty a day in twelve sessions of five. Two sessions a day are too few to tell of any."""
+    rng = random.Random(3)
+
+    def day(sessions: int, alike: int) -> list[HourSums]:
+        at = rng.sample(range(24), sessions)
+        return [_times(hour(int(h in at), 0.4, rng), alike) for h in range(24)]
+
+    assert (beside_hours([day(12, 5) for _ in range(NEEDED_DAYS)]) or 0.0) > 2.5
+    assert (beside_hours([day(20, 1) for _ in range(NEEDED_DAYS)]) or 9.0) < 1.5
+    assert beside_hours([day(2, 10) for _ in range(NEEDED_DAYS)]) is None

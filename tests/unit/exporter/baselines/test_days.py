@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pytest
 
+from monitor.exporter.baselines.days import with_rhythm
 from monitor.exporter.baselines.learning import normal_of
 from monitor.exporter.scores.detectors import DriftKey
+from monitor.stats.days import HourSums, rhythm
 from monitor.stats.period import DAY_S
 from monitor.stats.recent_mix import recent_mix
 from tests.stages.daily_exporter import METRICS, MORNING, PAIR
@@ -53,6 +56,25 @@ def test_a_week_says_more_of_the_traffic_than_the_first_day() -> None:
     mix = recent_mix(normal_of(exporter.baseline).metrics["faithfulness"])
     assert mix is not None
     assert mix.margin() == 0.0
+
+
+def test_hours_that_are_known_are_no_dependence() -> None:
+    """The first day took its swing for that; what is seen beside the hours stays."""
+    exporter = Exporter().play(range(8), bad_noons)
+    week = rhythm(
+        [[HourSums(*hour) for hour in day.metrics[METRICS[0]]] for day in exporter.days()]
+    )
+    assert week is not None
+    assert week.dependence == 1.0
+    first = exporter.first().model_copy(update={"dependence": 4.0})
+    at = datetime.fromtimestamp(MORNING, UTC)
+    assert with_rhythm(METRICS[0], first, week, at).dependence == 1.0
+    for seen, kept in ((2.5, 2.5), (9.0, 4.0), (None, 4.0)):
+        of_sessions = with_rhythm(METRICS[0], first, week._replace(dependence=seen), at)
+        assert of_sessions.dependence == kept
+        assert of_sessions.se == pytest.approx(
+            math.sqrt(kept * week.se**2 + week.day_spread**2 / week.days)
+        )
 
 
 def test_before_that_it_is_what_was_learned_first() -> None:
