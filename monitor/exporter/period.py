@@ -26,6 +26,8 @@ from monitor.stats.period import (
 #: held to learn from, in so many runs over the days.
 LOOKED_AT: Final = 2_000
 RUNS: Final = 20
+#: A day that has been over for so many seconds is not counted anew: records may come late.
+OVER_S: Final = 3_600
 
 
 class ScoredPace(NamedTuple):
@@ -61,7 +63,8 @@ async def scored_pace(
 
     What is refused, since the money is spent, has a record, too, and the money may be spent in the
     first minutes of a day. So they are counted one by one, from the latest day back, until there
-    are enough for the shortest period. ``counted`` keeps whole days, by when they begin.
+    are enough for the shortest period. ``counted`` keeps whole days, by when they begin, where they
+    have been over for an hour.
     """
     bounds = day_bounds(now)
     records = await scan.counts(topic, bounds)
@@ -71,7 +74,8 @@ async def scored_pace(
     for day in reversed(days):
         if found >= enough:
             break
-        found += await _scored(scan, topic, day, enough - found, counted)
+        kept = counted if day[1] <= now - OVER_S else {}
+        found += await _scored(scan, topic, day, enough - found, kept)
     if not found:
         return ScoredPace(0.0 if days else None, horizon_span(None))
     if found < enough:

@@ -11,7 +11,7 @@ import pytest
 from monitor.app.connections import connection
 from monitor.config import load
 from monitor.doctor.judging import judged_pace
-from monitor.exporter.period import RUNS, asked_for, of_times
+from monitor.exporter.period import OVER_S, RUNS, asked_for, of_times
 from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
@@ -128,16 +128,40 @@ async def test_money_that_is_spent_at_once_counts_in_full(
     scan = await TopicScan.start(connection(settings), Health(time.monotonic))
     counted = dict[int, int]()
     try:
-        found = await asked_for(scan, topic, time.time(), counted)
+        found = await asked_for(scan, topic, today + OVER_S, counted)
         assert found == horizon_span(scored) == HorizonSpan(days * DAY_S, 8 * DAY_S)
         assert [*counted.values()] == [scored] * 7
-        assert await asked_for(scan, topic, time.time(), counted) == found
+        assert await asked_for(scan, topic, today + OVER_S, counted) == found
     finally:
         await scan.stop()
     there = connection(settings)
     told = await judged_pace(settings, time.time, (there, ()), (there, topic))
     assert told is not None
     assert (round(told.per_day), told.span) == (scored, found)
+
+
+@pytest.mark.timeout(120)
+async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: KafkaBroker) -> None:
+    """A day that was counted a moment after its end is counted again, until it is over for long."""
+    topic = f"scores-{uuid.uuid4().hex[:8]}"
+    await create_topic(kafka_broker.bootstrap, topic, 1)
+    records, late = judged_each_day(7, 215, 0.9), judged_each_day(1, 215, 0.9)[-7:]
+    await produce(kafka_broker.bootstrap, topic, records[:-10])
+    kafka = connection(load({}, None, {"kafka.bootstrap_servers": kafka_broker.bootstrap}))
+    scan, counted = await TopicScan.start(kafka, Health(time.monotonic)), dict[int, int]()
+    today = int(time.time()) // DAY_S * DAY_S
+    try:
+        before = await asked_for(scan, topic, today + 5, counted)
+        assert len(counted) == 5  # neither the first day nor the last one
+        await produce(kafka_broker.bootstrap, topic, late)
+        running = await asked_for(scan, topic, today + OVER_S, counted)
+        assert running == await asked_for(scan, topic, today + OVER_S)
+    finally:
+        await scan.stop()
+    assert (before, running) == (
+        HorizonSpan(14 * DAY_S, 8 * DAY_S),
+        HorizonSpan(7 * DAY_S, 8 * DAY_S),
+    )
 
 
 @pytest.mark.timeout(120)
