@@ -49,7 +49,7 @@ class Escaped(MonitorError):
 
     def __init__(self, error: BaseException) -> None:
         self.name = type(error).__name__
-        super().__init__(str(error))
+        super().__init__(str(error) or self.name)
 
 
 def raised(error: Exception) -> str:
