@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.records.control import BaselineRecord
 
+#: So much of a day has all hours in it, as far as scores tell.
+_NEARLY = 0.95
+
 
 def pair_line(row: dict[str, Any]) -> str:
     """One application and judge; where that is enough to learn from, that nobody has published it.
@@ -171,11 +174,11 @@ def doubts_of_frozen(record: BaselineRecord, seen_s: float) -> list[str]:
 
     who, slots = f"{record.application}  {record.judge}", _counted(record.slots, "scored slot")
     lines = []
-    if seen_s < DAY_S:
+    if seen_s < _NEARLY * DAY_S:
         lines.append(
             f"{who}  from {slots} of {in_words(seen_s)}: worse hours of the day may alarm; "
-            "rag-monitor baseline reset learns a whole day instead, with a provisional baseline "
-            "until then"
+            "rag-monitor baseline reset learns for drift.learn_for instead, with a provisional "
+            "baseline until then"
         )
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:

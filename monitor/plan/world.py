@@ -127,10 +127,12 @@ def refined(baseline: Baseline, found: Rhythm) -> Baseline:
     margin = STANDARD_ERRORS * baseline.se + DAY_SPREADS * found.day_spread
     mean = min(found.mean, baseline.mean + margin)
     shift = mean - baseline.mean
+    dependence = found.dependence_after(baseline.dependence)
     return replace(
         baseline,
         mean=mean,
-        se=math.sqrt(baseline.dependence * found.se**2 + found.day_spread**2 / found.days),
+        se=math.sqrt(dependence * found.se**2 + found.day_spread**2 / found.days),
+        dependence=dependence,
         segments={
             name: min(1.0, max(0.0, usual + shift)) for name, usual in baseline.segments.items()
         },

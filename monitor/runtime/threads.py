@@ -48,8 +48,10 @@ class Escaped(MonitorError):
     """
 
     def __init__(self, error: BaseException) -> None:
-        self.name = type(error).__name__
-        super().__init__(str(error) or self.name)
+        self.name, text = type(error).__name__, ""
+        with suppress(Exception):  # whatever it is, somebody waits for this one
+            text = str(error)
+        super().__init__(text or self.name)
 
 
 def raised(error: Exception) -> str:
@@ -157,6 +159,8 @@ class Threads:
         """
         with self._changed:
             job.is_unwanted = True
+            if job in self._jobs:  # what it works on is not held until its turn comes
+                self._jobs.remove(job)
             if not job.has_begun or job.has_ended or self._lost >= self._most_lost:
                 return False
             job.is_lost = True

@@ -6,11 +6,13 @@ of the days, since they are added by ``math.fsum``.
 
 from __future__ import annotations
 
+import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from monitor.stats.baseline import PROVISIONAL
+from monitor.stats.baseline import BATCH, PROVISIONAL
 from monitor.stats.dependence import ENOUGH_FREEDOM, is_beyond_chance
 from monitor.stats.period import DAY_S
 
@@ -20,6 +22,7 @@ NEEDED_DAYS: Final = 7
 BETTER: Final = 3.0
 #: How many hours, each with so many values, say how far hours lie apart before a week is full.
 NEEDED_HOURS, NEEDED_IN_HOUR = 12, 100
+_PARTS: Final = 1_440
 
 
 class HourSums(NamedTuple):
@@ -50,7 +53,7 @@ class Rhythm(NamedTuple):
     """The mean of all days and its error, τ_d, what each hour adds to the mean; how many days.
 
     ``dependence`` is V beside those: how much the scores of an hour repeat each other; None where
-    too few hours have any to tell.
+    too few hours have any to tell. ``swing`` is what the hours add to V of batches.
     """
 
     mean: float
@@ -59,6 +62,21 @@ class Rhythm(NamedTuple):
     hours: tuple[float, ...]
     days: int
     dependence: float | None = None
+    swing: float = 0.0
+
+    def dependence_after(self, first: float) -> float:
+        """What is left of the ``first`` V, which took hours of the day for dependence.
+
+        It is no less than what is seen within the hours, nor than without what the swing has added:
+        sessions may be longer than an hour.
+
+        >>> week = Rhythm(0.5, 0.01, 0.0, (), 7, dependence=1.5, swing=2.0)
+        >>> week.dependence_after(5.0), week.dependence_after(2.5), week.dependence_after(1.0)
+        (3.0, 1.5, 1.0)
+        """
+        if self.dependence is None:
+            return first
+        return min(first, max(self.dependence, first - self.swing))
 
 
 def hour_sums(values: Iterable[tuple[float, float]]) -> HourSums:
@@ -89,7 +107,8 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
 
     τ_d² = max(0, Var(m_d) − mean noise of m_d); hours[h] = κ_h·(m_h − m) with κ_h = τ_h²/(τ_h² +
     noise of m_h), τ_h² = max(0, mean of (m_h − m)² − mean noise of m_h). An hour without a value
-    adds nothing. SE² = noise of m, τ_d²/days being the margin's. V is ``beside_hours``.
+    adds nothing. SE² = noise of m, τ_d²/days being the margin's. V is ``beside_hours``, and
+    ``added_by_swing`` what hours add to another.
     """
     whole = [found for found in (summed(day) for day in days) if found.u]
     if len(whole) < NEEDED_DAYS:
@@ -101,23 +120,56 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
     seen = [hour for hour in by_hour if hour.u]
     off = [(hour.mean - mean) ** 2 for hour in seen]
     between = _beyond_noise(off, len(seen), seen, mean)
+    hours = tuple(_drawn(hour, mean, between) for hour in by_hour)
     return Rhythm(
         mean,
         math.sqrt(total.noise(mean) + 1.0 / total.u**2),
         math.sqrt(spread),
-        tuple(_drawn(hour, mean, between) for hour in by_hour),
+        hours,
         len(whole),
         beside_hours(days),
+        added_by_swing(by_hour, hours, len(whole)),
     )
+
+
+def added_by_swing(by_hour: Sequence[HourSums], hours: Sequence[float], days: int) -> float:
+    """What hours of the day, by what they add to the mean, add to V of batches of ``BATCH`` slots.
+
+    BATCH·Var(ē)·(Σu)²/(n·Σu²(x − m)²), with ē the mean of ``hours`` over as much of the traffic of
+    a day as a batch is, and n the values of all days. 0 where a batch is a day or more.
+
+    >>> half = [HourSums(700, 700.0, 700 * m, 700.0, 700 * m, 700 * m) for m in (0.3, 0.7)]
+    >>> day = [half[0]] * 12 + [half[1]] * 12
+    >>> round(added_by_swing(day, [-0.2] * 12 + [0.2] * 12, 7), 1)
+    6.3
+    >>> added_by_swing(day, [0.0] * 24, 7), added_by_swing(day, [-0.2, 0.2] * 12, 7 * 60)
+    (0.0, 0.0)
+    """
+    total = summed(by_hour)
+    a_day = total.n / days
+    squares = total.noise(total.mean) * total.u**2
+    if a_day <= BATCH or not squares:
+        return 0.0
+    # As many equal parts of the traffic as there are minutes, each with what its hour adds.
+    ends = list(itertools.accumulate(hour.n for hour in by_hour))
+    parts = [
+        hours[bisect_right(ends, (number + 0.5) * total.n / _PARTS)] for number in range(_PARTS)
+    ]
+    width = max(1, round(_PARTS * BATCH / a_day))
+    sums = [0.0, *itertools.accumulate([*parts, *parts[:width]])]
+    means = [(sums[at + width] - sums[at]) / width for at in range(_PARTS)]
+    middle = math.fsum(means) / _PARTS
+    apart = math.fsum((one - middle) ** 2 for one in means) / _PARTS
+    return BATCH * apart * total.u**2 / (total.n * squares)
 
 
 def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
     """V of the scores of an hour, beside what the hour of the day and the day add; at least 1.
 
-    V = N/(N − p)·Σ(Σux − m_dh·Σu)²/ΣΣu²(x − m_dh)² over the N hours that have a value, with m_dh =
-    m_d + m_h − m, which takes p = days + hours − 1 of them: a swing over the day is no dependence.
-    (The variance of a sum by clusters, Liang and Zeger 1986.) It is 1 where chance alone gives as
-    much one time in twenty, and None below 28 degrees of freedom, N − p.
+    V = N·(n − p)/(n·(N − p))·Σ(Σux − m_dh·Σu)²/ΣΣu²(x − m_dh)² over the N hours that have any of
+    the n values, with m_dh = m_d + m_h − m, which takes p = days + hours − 1 of both: a swing over
+    the day is no dependence. (The variance of a sum by clusters, Liang and Zeger 1986.) It is 1
+    where chance alone gives as much one time in twenty; None below 28 degrees of freedom, N − p.
 
     >>> def of(*means: float) -> list[HourSums]:
     ...     return [HourSums(40, 40.0, 40 * m, 40.0, 40 * m, 40 * m) for m in means]
@@ -141,7 +193,8 @@ def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
     if freedom < ENOUGH_FREEDOM or not within:
         return None
     between = math.fsum((cell.ux - mean * cell.u) ** 2 for cell, mean in cells)
-    found = len(cells) / freedom * between / within
+    values = sum(cell.n for cell, _ in cells)
+    found = len(cells) / freedom * (values - taken) / values * between / within
     return found if is_beyond_chance(found, freedom) else 1.0
 
 

@@ -88,9 +88,9 @@ def is_surely_worse(found: Estimate, bound: float, higher_is_better: bool | None
     """Whether the mean is worse than ``bound``, and not by chance.
 
     That is, whether the better one-sided 99.9 % bound of the mean is worse, by Clopper and Pearson
-    with the effective number of trials (``monitor/stats/binomial.py``). Wilson's interval is as
-    good for a mean of one in ten. Of rare events it says so thirty times as often as it may: two
-    wrong of 30 are worse than 1 % by it, which comes by chance one time in 28. Picks whose
+    with the effective number of trials (``monitor/stats/binomial.py``). Wilson's interval says so
+    twice as often as it may for one in ten, and of rare events far oftener: two wrong of 30 are
+    worse than 1 % by it, which comes by chance one time in 28. Picks whose
     judgement failed count as in ``widened``. With no estimate it is not known, and False.
 
     >>> from functools import partial

@@ -257,6 +257,7 @@ async def test_baselines_are_shown_set_frozen_and_reset(
     assert row["without"]["faithfulness"]["values"] == 30
     out, errors = await command(broker, topics, "freeze", code=1)
     assert "not frozen: 30 scored slots, and no metric with 60 values yet" in errors
+    assert "worse hours" not in errors  # nothing was frozen that could be doubted
     assert (out, await baselines(broker, topics)) == ("", [])
 
     await produce(broker, topics["kafka__topics__scores"], sent[30:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 
 from tests.stages.stub_judges import known_pairs
@@ -104,6 +105,18 @@ def leaving(pairs: Pairs, *, device: str | None = None) -> list[float]:
 def ending(pairs: Pairs, *, device: str | None = None) -> list[float]:
     """Looks for what is not there, with ``next``."""
     return [next(iter(())) for _ in pairs]
+
+
+#: Set to let ``waiting`` go on.
+GO_ON = threading.Event()
+
+
+def waiting(pairs: Pairs, *, device: str | None = None) -> list[float]:
+    """Takes its time."""
+    if pairs:
+        CALLS.append((len(pairs), device))
+        GO_ON.wait()
+    return [0.5 for _ in pairs]
 
 
 class Panic(BaseException):

@@ -156,12 +156,10 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     """A baseline with hours and the spread of days, and the mean of these days.
 
     A mean that is worse than the first one is taken as far as that one's error goes: a baseline
-    must not learn what it is there to find. The first V took hours of the day for dependence, which
-    are known now: it is no more than what is seen beside them.
+    must not learn what it is there to find.
     """
-    better, dependence = CATALOGUE[name].higher_is_better, made.dependence
-    if found.dependence is not None:
-        dependence = min(dependence, found.dependence)
+    better = CATALOGUE[name].higher_is_better
+    dependence = found.dependence_after(made.dependence)
     learned_at_first = as_worse(made.mean, better)
     margin = STANDARD_ERRORS * made.se + DAY_SPREADS * found.day_spread
     mean = min(found.mean, learned_at_first + margin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -128,6 +129,24 @@ async def test_pairs_come_in_batches_and_with_the_device(batch: int, sizes: list
     found = await verifier.probabilities(requests(7), CostMeter())
     assert found == [0.2, 0.9, 0.2, 0.9, 0.2, 0.9, 0.2]
     assert [(size, "cuda:1") for size in sizes] == verifiers.CALLS
+
+
+async def test_one_call_at_a_time_also_where_one_is_given_up() -> None:
+    """Four that ran into their deadlines, and one that waits: the function is called once."""
+    verifiers.CALLS.clear()
+    verifiers.GO_ON.clear()
+    verifier = made("waiting")
+    try:
+        for _ in range(4):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await verifier.probabilities(requests(1), CostMeter())
+        last = asyncio.create_task(verifier.probabilities(requests(2), CostMeter()))
+        await asyncio.wait({last}, timeout=0.2)
+        assert verifiers.CALLS == [(1, None)]
+    finally:
+        verifiers.GO_ON.set()
+    assert await last == [0.5, 0.5]
 
 
 async def test_numbers_of_a_library_are_numbers() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +31,55 @@ async def test_what_the_function_returns_or_raises() -> None:
     assert await threads.run(lambda: threading.current_thread().daemon)
     with pytest.raises(ZeroDivisionError):
         await threads.run(lambda: 1 // 0)
+
+
+class Speechless(BaseException):
+    """An error that cannot be told."""
+
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
+@pytest.mark.parametrize("error", [Speechless(), StopIteration()])
+async def test_an_error_that_has_no_words_has_a_name(error: BaseException) -> None:
+    """Nobody waits for ever for what cannot be told, and the thread goes on."""
+    threads = Threads("test", 1)
+
+    def work() -> None:
+        raise error
+
+    async with asyncio.timeout(10):
+        with pytest.raises(Escaped, match=type(error).__name__):
+            await threads.run(work)
+        assert await threads.run(lambda: 3) == 3
+
+
+async def test_what_is_given_up_before_its_turn_is_held_no_longer(
+    released: threading.Event,
+) -> None:
+    """Not its arguments either: they may be large, and the work before it may never end."""
+    threads, begun = Threads("test", 1, most_lost=0), threading.Event()
+
+    class Large:
+        pass
+
+    def work(_held: object) -> None:
+        begun.set()
+        released.wait()
+
+    first = asyncio.create_task(threads.run(work, None))
+    await until(begun.is_set, "the thread", every_s=0.01)
+    large = Large()
+    gone = weakref.ref(large)
+    second = asyncio.create_task(threads.run(work, large))
+    await asyncio.wait({second}, timeout=0.05)
+    second.cancel()
+    await asyncio.wait({second})
+    del large, second
+    gc.collect()
+    assert gone() is None
+    released.set()
+    await first
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.stats.baseline import PROVISIONAL, Baseline
+from monitor.stats.baseline import PROVISIONAL, Baseline, dependence
 from monitor.stats.days import (
     NEEDED_DAYS,
     HourSums,
@@ -123,6 +123,33 @@ def test_scores_that_repeat_each_other_within_an_hour_are_dependence(alike: int)
         for _ in range(NEEDED_DAYS)
     ]
     assert beside_hours(of_hours) == pytest.approx(alike, rel=0.3)
+
+
+def test_independent_scores_are_no_dependence_however_few_come_an_hour() -> None:
+    """Chance gives as much one time in twenty: also of a day of twelve."""
+    rng = random.Random(4)
+    for a_day in (12, 24, 240):
+        seen = [
+            beside_hours([_day_of(a_day, rng) for _ in range(2 * NEEDED_DAYS)]) for _ in range(200)
+        ]
+        assert sum((one or 1.0) > 1.0 for one in seen) < 0.12 * len(seen)
+
+
+def _day_of(values: int, rng: random.Random) -> list[HourSums]:
+    at = [rng.randrange(24) for _ in range(values)]
+    return [hour(at.count(h), 0.4, rng) for h in range(24)]
+
+
+def test_what_the_hours_add_is_what_batches_see_of_them() -> None:
+    """V of batches of 40, by the swing alone: of 40 and of 160 scores an hour."""
+    for n in (40, 160):
+        week = days(0.2, 0.0, n)
+        found = rhythm(week)
+        assert found is not None
+        rng, off = random.Random(5), list[float]()
+        for h in [*range(24)] * 20:
+            off += [(rng.random() < 0.3 + 0.2 * (h >= 12)) - 0.4 for _ in range(n)]
+        assert found.swing == pytest.approx(dependence(off) - 1.0, rel=0.3)
 
 
 def _times(one: HourSums, times: int) -> HourSums:

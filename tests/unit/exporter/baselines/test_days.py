@@ -68,9 +68,11 @@ def test_hours_that_are_known_are_no_dependence() -> None:
     assert week.dependence == 1.0
     first = exporter.first().model_copy(update={"dependence": 4.0})
     at = datetime.fromtimestamp(MORNING, UTC)
-    assert with_rhythm(METRICS[0], first, week, at).dependence == 1.0
-    for seen, kept in ((2.5, 2.5), (9.0, 4.0), (None, 4.0)):
-        of_sessions = with_rhythm(METRICS[0], first, week._replace(dependence=seen), at)
+    assert week.swing > 0.1  # a batch of 40 is five hours here
+    assert with_rhythm(METRICS[0], first, week, at).dependence == 4.0 - week.swing
+    for seen, swing, kept in ((2.5, 9.0, 2.5), (9.0, 9.0, 4.0), (None, 9.0, 4.0), (1.0, 0.5, 3.5)):
+        other = week._replace(dependence=seen, swing=swing)
+        of_sessions = with_rhythm(METRICS[0], first, other, at)
         assert of_sessions.dependence == kept
         assert of_sessions.se == pytest.approx(
             math.sqrt(kept * week.se**2 + week.day_spread**2 / week.days)
