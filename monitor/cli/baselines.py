@@ -21,7 +21,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_json, say, s
 
 if TYPE_CHECKING:
     from monitor.exporter.baselines.commands import BaselineAccess
-    from monitor.exporter.baselines.learning import Frozen
+    from monitor.exporter.baselines.learning import PresentQuality
     from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
@@ -91,7 +91,7 @@ def freeze(
 
     access, now = _access(config, set_, limit)
     wanted, too_few = _wanted(application, judge), dict[tuple[str, str], int]()
-    new: list[Frozen] = []
+    new: list[PresentQuality] = []
 
     def made() -> list[BaselineRecord]:
         found = commands.freeze(access, wanted, now)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
-from monitor.exporter.baselines.learning import Frozen, frozen
+from monitor.exporter.baselines.learning import PresentQuality, frozen
 from monitor.exporter.baselines.unlikely import unlikely, week_helps
 from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
@@ -171,7 +171,7 @@ class Freezing(NamedTuple):
 
     records: list[BaselineRecord]
     too_few: dict[JudgedApplication, int]
-    new: list[Frozen]
+    new: list[PresentQuality]
 
 
 def freeze(

@@ -43,10 +43,10 @@ LEAST_SIGNALS: Final = 2
 _DIRECTED: Final = frozenset(n for n, m in CATALOGUE.items() if m.higher_is_better is not None)
 
 __all__ = [
-    "Frozen",
     "Learner",
     "LearningResult",
     "LearningSettings",
+    "PresentQuality",
     "Progress",
     "frozen",
     "normal_of",
@@ -245,7 +245,7 @@ def thinned(numbers: Sequence[int], most: int = MOST_TAUGHT) -> Sequence[int]:
     return [numbers[start + number] for start in starts for number in range(BATCH)]
 
 
-class Frozen(NamedTuple):
+class PresentQuality(NamedTuple):
     """What is normal if the latest scored slots are, which lie so many seconds apart."""
 
     record: BaselineRecord
@@ -257,7 +257,7 @@ def frozen(
     learning_settings: LearningSettings,
     wanted: Callable[[JudgedApplication], bool],
     now: float,
-) -> list[Frozen]:
+) -> list[PresentQuality]:
     """Of the latest scored slots, or of all where there are fewer.
 
     Metrics with too few values are left out; where all are, the record must not be published.
@@ -266,7 +266,7 @@ def frozen(
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
     chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
     return [
-        Frozen(
+        PresentQuality(
             _record(
                 pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen", least
             ).model_copy(update={"slots": len(numbers)}),
