@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -72,3 +73,13 @@ def test_bad_gate(gate: str, expected: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         gates.parse(gate)
     assert str(raised.value).startswith(expected)
+
+
+def test_by_default_what_was_not_asked_is_no_failure(found: Report) -> None:
+    """Where nothing was verified there is nothing to guess; where it was, it must be measured."""
+    (judge,) = found.judges
+    unmeasured = replace(judge, kinds={})
+    asked = replace(found, judges=[unmeasured])
+    assert gates.by_default(asked).failed == ("offline not measured",)
+    nobody = replace(unmeasured, verifying=replace(judge.verifying, judgements=0))
+    assert gates.by_default(replace(found, judges=[nobody])).failed == ()

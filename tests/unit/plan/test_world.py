@@ -10,8 +10,8 @@ import pytest
 from monitor.exporter.baselines.days import with_rhythm
 from monitor.plan.world import Known, Pool, Quality, refined
 from monitor.records.control import MetricBaseline
-from monitor.stats.baseline import Tolerance
-from monitor.stats.days import rhythm, summed
+from monitor.stats.baseline import Baseline, Tolerance
+from monitor.stats.days import Rhythm, rhythm, summed
 
 QUALITY = Quality((0.06, 0.1))
 TOLERANCE = Tolerance(share=0.1)
@@ -64,3 +64,12 @@ def test_a_monitor_goes_by_that_by_which_it_sees_a_change_later() -> None:
 
     assert margins(140, 20.0) > 0.01
     assert margins(10_000, 86_400.0) < 0.002
+
+
+def test_a_week_takes_from_v_what_an_exporter_takes() -> None:
+    """The swing that it knows then; the error of the mean becomes smaller with it."""
+    week = Rhythm(0.2, 0.01, 0.0, (0.0,) * 24, 7, dependence=1.0, swing=9.0)
+    found = refined(Baseline(0.2, 0.02, {}, dependence=4.0), week)
+    assert (found.dependence, found.se) == (1.0, 0.01)
+    kept = refined(Baseline(0.2, 0.02, {}, dependence=4.0), week._replace(dependence=None))
+    assert (kept.dependence, kept.se) == (4.0, 0.02)
