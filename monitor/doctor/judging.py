@@ -16,7 +16,7 @@ from monitor.doctor.applications import (
     pace_since,
     seen_applications,
 )
-from monitor.exporter.period import ScoredPace, scored_pace
+from monitor.exporter.period import ScoredPace, first_record, scored_pace
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
@@ -25,13 +25,16 @@ from monitor.plan.plan import Assumed, bought, typical
 from monitor.plan.quantities import OFFLINE_CORRELATION, USUAL_MEAN
 from monitor.plan.spend import DAY_MINUTES
 from monitor.runtime.health import Health
-from monitor.stats.period import DAY_S, RECENT_DAYS, HorizonSpan, began_on, day_bounds
+from monitor.stats.period import (
+    DAY_S,
+    RECENT_DAYS,
+    HorizonSpan,
+    began_on,
+    day_bounds,
+)
 
 #: Seconds to connect.
 LIMIT_S: Final = 10.0
-#: A day, an hour and so on are looked at in so many parts, down to parts of so many seconds.
-STEPS: Final = 24
-LEAST_STEP_S: Final = 150
 
 
 class JudgedPace(NamedTuple):
@@ -150,7 +153,7 @@ async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace |
         return _RecordPace(sum(days[recent:]) / RECENT_DAYS, bounds[recent], midnight, has_day)
     first = begun if has_day and begun is not None else len(days)
     counts = [*days, today][first:]
-    began = float(await _began(scan, topic, bounds[first:-1], counts))
+    began = float(await first_record(scan, topic, bounds[first:-1], counts))
     whole = pace_since(sum(days[first:]), began, midnight)
     if whole is not None:
         return _RecordPace(whole, began, midnight, has_day)
@@ -167,16 +170,6 @@ async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
         return None
 
 
-async def _began(scan: TopicScan, topic: str, bounds: Sequence[int], counts: Sequence[int]) -> int:
-    """The minute of the first record of these days, in epoch seconds: they need not begin whole."""
-    began, length_s = first_bound(bounds, counts), DAY_S
-    while length_s > LEAST_STEP_S:
-        step_s = length_s // STEPS
-        within = [began + number * step_s for number in range(STEPS + 1)]
-        began, length_s = first_bound(within, await scan.counts(topic, within)), step_s
-    return began
-
-
 async def _sent_a_day(
     connection: Connection, topics: Sequence[str], now: float
 ) -> tuple[float, float | None]:
@@ -191,16 +184,6 @@ async def _sent_a_day(
     known = [each for each in found if each is not None]
     largest = max(known, key=lambda each: each.per_day, default=None)
     return sum(each.per_day for each in known), None if largest is None else largest.first_s
-
-
-def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:
-    """Where the first part begins that has any; where all begin, if none has.
-
-    >>> first_bound([10, 20, 30, 40], [0, 3, 1]), first_bound([10, 20, 30], [0, 0])
-    (20, 10)
-    """
-    # None has where times are not in their order on the topic.
-    return next((at for at, count in zip(bounds, counts, strict=False) if count), bounds[0])
 
 
 async def _scan(connection: Connection) -> TopicScan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import date
 from typing import Final
@@ -106,7 +106,7 @@ def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
     return "read"
 
 
-def _event_times(lines: Iterable[bytes]) -> Iterable[float]:
+def _event_times(lines: Iterable[bytes]) -> Collection[float]:
     """Of those that count, one for each interaction; what is no record is counted when read.
 
     Of several the latest, so that neither their order nor their number decides.

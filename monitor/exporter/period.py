@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -14,11 +15,14 @@ from monitor.records import Outcome
 from monitor.stats.period import (
     DAY_S,
     ENOUGH,
+    LEAST_SEEN_S,
     MOST_PER_DAY,
     HorizonSpan,
     day_bounds,
     horizon_span,
+    is_first_alone,
     pace,
+    part_seen,
     that_count,
 )
 
@@ -28,6 +32,8 @@ LOOKED_AT: Final = 2_000
 RUNS: Final = 20
 #: A day that has been over for so many seconds is not counted anew: records may come late.
 OVER_S: Final = 3_600
+#: A day, an hour and so on are looked at in so many parts, down to parts of ``LEAST_SEEN_S``.
+_STEPS: Final = 24
 
 
 class ScoredPace(NamedTuple):
@@ -63,27 +69,56 @@ async def scored_pace(
 
     What is refused, since the money is spent, has a record, too, and the money may be spent in the
     first minutes of a day. So they are counted one by one, from the latest day back, until there
-    are enough for the shortest period. ``counted`` keeps whole days, by when they begin, where they
-    have been over for an hour.
+    are enough for the shortest period. A first day that is alone counts from its first record on.
+    ``counted`` keeps whole days, by when they begin, where they have been over for an hour.
     """
     bounds = day_bounds(now)
     records = await scan.counts(topic, bounds)
     of = that_count(records)
     days = list(pairwise(bounds))[of]
-    counted, enough, found = {} if counted is None else counted, ENOUGH * len(days), 0
+    length = float(len(days))
+    if is_first_alone(records):
+        start, until = days[0]
+        length = part_seen(await first_record(scan, topic, [start], records[of]), until)
+    counted, enough, found = {} if counted is None else counted, ENOUGH * length, 0
     for day in reversed(days):
         if found >= enough:
             break
         kept = counted if day[1] <= now - OVER_S else {}
-        found += await _scored(scan, topic, day, enough - found, kept)
+        found += await _scored(scan, topic, day, math.ceil(enough) - found, kept)
     if not found:
         return ScoredPace(0.0 if days else None, horizon_span(None))
     if found < enough:
-        return ScoredPace(found / sum(records[of]), horizon_span(found / len(days)))
-    per_day = pace(records) or 0.0
+        return ScoredPace(found / sum(records[of]), horizon_span(found / length))
+    per_day = sum(records[of]) / length
     if per_day > MOST_PER_DAY:
         per_day *= await _share(scan, topic, days[0][0], days[-1][1])
     return ScoredPace(None, horizon_span(max(per_day, ENOUGH)))
+
+
+async def first_record(
+    scan: TopicScan, topic: str, starts: Sequence[int], counts: Sequence[int]
+) -> int:
+    """About when the first record of some days is of, to a few minutes, in epoch seconds.
+
+    The days begin at ``starts``, with so many records each. Raises ``DependencyRefused``.
+    """
+    began, length_s = first_bound(starts, counts), DAY_S
+    while length_s > LEAST_SEEN_S:
+        step_s = length_s // _STEPS
+        within = [began + number * step_s for number in range(_STEPS + 1)]
+        began, length_s = first_bound(within, await scan.counts(topic, within)), step_s
+    return began
+
+
+def first_bound(bounds: Sequence[int], counts: Sequence[int]) -> int:
+    """Where the first part begins that has any; where all begin, if none has.
+
+    >>> first_bound([10, 20, 30, 40], [0, 3, 1]), first_bound([10, 20, 30], [0, 0])
+    (20, 10)
+    """
+    # None has where times are not in their order on the topic.
+    return next((at for at, count in zip(bounds, counts, strict=False) if count), bounds[0])
 
 
 async def _scored(
@@ -145,7 +180,13 @@ def is_evidence(record: Any, metrics: Collection[str] | None = None) -> bool:
         return False
 
 
-def of_times(times: Iterable[float], now: float) -> HorizonSpan:
+def of_times(times: Collection[float], now: float) -> HorizonSpan:
     """The same from the times of all records that count, in epoch seconds."""
+    bounds = day_bounds(now)
     by_day = Counter(int(time) // DAY_S * DAY_S for time in times)
-    return horizon_span(pace([by_day[day] for day, _ in pairwise(day_bounds(now))]))
+    counts = [by_day[day] for day in bounds[:-1]]
+    if not is_first_alone(counts):
+        return horizon_span(pace(counts))
+    start = bounds[that_count(counts).start]
+    began = min(time for time in times if start <= time < start + DAY_S)
+    return horizon_span(pace(counts, part_seen(began, start + DAY_S)))

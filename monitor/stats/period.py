@@ -16,6 +16,8 @@ LENGTHS: Final = (1, 2, 4, 7, 14, 28)
 ENOUGH: Final = 1_500
 #: Whole days that the pace is taken from: a week, so that weekends change nothing.
 RECENT_DAYS: Final = 7
+#: Seconds that a first day is taken for at least: to so many it is known when it began.
+LEAST_SEEN_S: Final = 150
 #: Days that are looked at, for when it began.
 KNOWN_DAYS: Final = 2 * RECENT_DAYS
 #: So many empty days in a row are a long weekend; after more it begins anew.
@@ -86,7 +88,7 @@ def that_count(counts: Sequence[int]) -> slice:
 
     All of the last seven have, if it began before them. Else days before it do not count, and
     neither does its own, where others have records, too: it need not be whole. As long as none has,
-    it counts alone: it may have begun on a Friday.
+    it counts alone, by ``part_seen``: it may have begun on a Friday.
 
     >>> week = [0] * 7
     >>> [that_count(counts) for counts in ([*week, 0, 0, 0, 0, 3, 30, 10], [*week, *week])]
@@ -103,11 +105,35 @@ def that_count(counts: Sequence[int]) -> slice:
     return slice(began + 1, days) if any(counts[began + 1 :]) else slice(began, began + 1)
 
 
-def pace(counts: Sequence[int]) -> float | None:
+def is_first_alone(counts: Sequence[int]) -> bool:
+    """Whether the day on which it begins is the only one that counts: it need not be whole.
+
+    >>> is_first_alone([0] * 13 + [9]), is_first_alone([0] * 12 + [9, 9])
+    (True, False)
+    """
+    began = began_on(counts)
+    return began is not None and that_count(counts) == slice(began, began + 1)
+
+
+def part_seen(began: float, until: float) -> float:
+    """The part of a day that ends at ``until``, from the first record on; some minutes at least.
+
+    >>> part_seen(0.75 * DAY_S, DAY_S), part_seen(DAY_S - 5.0, DAY_S) * DAY_S
+    (0.25, 150.0)
+    """
+    return max(LEAST_SEEN_S, until - began) / DAY_S
+
+
+def pace(counts: Sequence[int], first: float | None = None) -> float | None:
     """Records a day, from those of the days of ``day_bounds``; None where there is none of late.
+
+    ``first`` is the part of the first day that was seen, which matters as long as it is alone.
 
     >>> pace([0] * 11 + [1, 30, 10]), pace([0] * 14), pace([7] * 5 + [0, 0] + [7] * 5 + [0, 0])
     (20.0, None, 5.0)
+    >>> pace([0] * 13 + [9], 0.25)
+    36.0
     """
     found = counts[that_count(counts)]
-    return sum(found) / len(found) if found else None
+    days = len(found) if first is None or not is_first_alone(counts) else first
+    return sum(found) / days if found else None

@@ -15,8 +15,9 @@ from monitor.app import connections
 from monitor.config import Settings, load
 from monitor.doctor.applications import LEAST_KNOWN_S
 from monitor.doctor.judging import JudgedPace, judged_pace
+from monitor.exporter.period import of_times
 from monitor.kafka.connection import Connection
-from monitor.stats.period import DAY_S, HorizonSpan
+from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.stages.judged_days import judged_each_day
@@ -107,6 +108,18 @@ async def test_a_friday_alone_is_not_nothing(kafka_broker: KafkaBroker) -> None:
     assert found.span == HorizonSpan(4 * DAY_S, 8 * DAY_S)
     (one,) = found.seen.found
     assert one.per_day == pytest.approx(450 / 3, rel=0.01)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seen_s", [2 * HOUR_S, 600.0])
+async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: float) -> None:
+    """180 an hour before the first midnight are 4,320 a day after it, and ask for one day."""
+    until = midnight()
+    times = evenly(until - seen_s, until, int(seen_s / 20))
+    here = await topics(kafka_broker, scored_at(times))
+    found = await here.pace(until + 60.0)
+    assert found.span == horizon_span(4_320) == HorizonSpan(DAY_S, 8 * DAY_S)
+    assert of_times(times, until + 60.0) == found.span
 
 
 @pytest.mark.timeout(120)

@@ -18,7 +18,7 @@ from monitor.doctor.applications import (
     score_line,
     seen,
 )
-from monitor.doctor.judging import first_bound
+from monitor.exporter.period import first_bound
 from monitor.records import Outcome
 from monitor.records.control import BaselineRecord, MetricBaseline
 from monitor.stats.period import DAY_S
