@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monitor.records.control import BaselineRecord
 
-#: So much of a day has all hours in it, as far as scores tell.
-_NEARLY = 0.95
-
 
 def pair_line(row: dict[str, Any]) -> str:
     """One application and judge; where that is enough to learn from, that nobody has published it.
@@ -82,8 +79,10 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
     if metric.get("day_spread"):
         parts.append(f"days vary by {metric['day_spread']:.4f}")
     if metric.get("hour_spread"):
-        how = "may vary" if row["provisional"] else "vary"
+        how = "may vary" if row["provisional"] or metric.get("provisional") else "vary"
         parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
+    if metric.get("provisional"):
+        parts.append("tolerates more until seven whole days are known")
     if metric.get("hours"):
         parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()
@@ -163,22 +162,19 @@ def not_frozen(pair: tuple[str, str], slots: int, least: int) -> str:
     )
 
 
-def doubts_of_frozen(record: BaselineRecord, seen_s: float) -> list[str]:
-    """Why what was frozen may not be what is normal: hours without it, and a change within it.
-
-    ``seen_s`` is how long it took to score the slots that it was taken from.
-    """
+def doubts_of_frozen(record: BaselineRecord) -> list[str]:
+    """Why what was frozen may not be what is normal: hours without it, and a change within it."""
     from monitor.records.durations import in_words
     from monitor.stats.baseline import is_unsteady
-    from monitor.stats.period import DAY_S
 
     who, slots = f"{record.application}  {record.judge}", _counted(record.slots, "scored slot")
     lines = []
-    if seen_s < _NEARLY * DAY_S:
+    seen = [one.seen_s for one in record.metrics.values() if one.provisional and one.seen_s]
+    if seen:
         lines.append(
-            f"{who}  from {slots} of {in_words(seen_s)}: worse hours of the day may alarm; "
-            "rag-monitor baseline reset learns for drift.learn_for instead, with a provisional "
-            "baseline until then"
+            f"{who}  from {slots} of {in_words(max(seen))}, which knows no other hours: it "
+            "tolerates a quarter of the mean and more until seven whole days are known; then their "
+            "hours count, and the level stays"
         )
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:

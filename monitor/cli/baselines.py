@@ -21,7 +21,6 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_json, say, s
 
 if TYPE_CHECKING:
     from monitor.exporter.baselines.commands import BaselineAccess
-    from monitor.exporter.baselines.learning import PresentQuality
     from monitor.exporter.scores.folding import JudgedApplication
     from monitor.records.control import BaselineRecord
 
@@ -91,7 +90,7 @@ def freeze(
 
     access, now = _access(config, set_, limit)
     wanted, too_few = _wanted(application, judge), dict[tuple[str, str], int]()
-    new: list[PresentQuality] = []
+    new: list[BaselineRecord] = []
 
     def made() -> list[BaselineRecord]:
         found = commands.freeze(access, wanted, now)
@@ -104,7 +103,7 @@ def freeze(
         say(not_frozen(pair, slots, access.baselines.learning_settings.least), err=True)
     _tell(access, records, json, "" if too_few else "nothing is scored of it within the horizon")
     for one in new:
-        for line in doubts_of_frozen(one.record, one.seen_s):
+        for line in doubts_of_frozen(one):
             say(line, err=True)
     for record in records:
         _tell_what_lacks(access, record)

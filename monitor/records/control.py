@@ -70,7 +70,9 @@ class MetricBaseline(Frozen):
     ``decided_at`` is the moment of a freezing, and of a mean that was set where that is not
     ``effective_from``: behind all that was known by then, whatever the clock says.
     ``learned_in_alarm_of`` is the judge whose alarm of the same
-    metric and application was open then: what was bad may be what is normal here.
+    metric and application was open then: what was bad may be what is normal here. ``seen_s`` is in
+    how many seconds the scores came that people froze; from less than a day it is ``provisional``
+    until its own week is known.
     """
 
     mean: Score
@@ -89,6 +91,8 @@ class MetricBaseline(Frozen):
     effective_from: AwareDatetime | None = None
     decided_at: AwareDatetime | None = None
     learned_in_alarm_of: str | None = None
+    seen_s: NotNegative | None = None
+    provisional: bool = False
 
     @model_validator(mode="after")
     def _is_whole_day(self) -> Self:
@@ -125,6 +129,11 @@ class BaselineRecord(Keyed):
     provisional: bool = False
     learned_after: AwareDatetime | None = None
     reset_at: AwareDatetime | None = None
+
+    @property
+    def tolerates_more(self) -> bool:
+        """Whether any of it was learned or frozen from less than a day, and holds until more is."""
+        return self.provisional or any(one.provisional for one in self.metrics.values())
 
     @property
     def leaves_others(self) -> bool:

@@ -23,6 +23,7 @@ BETTER: Final = 3.0
 #: How many hours, each with so many values, say how far hours lie apart before a week is full.
 NEEDED_HOURS, NEEDED_IN_HOUR = 12, 100
 _PARTS: Final = 1_440
+HOUR_S: Final = 3_600
 
 
 class HourSums(NamedTuple):
@@ -161,6 +162,30 @@ def added_by_swing(by_hour: Sequence[HourSums], hours: Sequence[float], days: in
     middle = math.fsum(means) / _PARTS
     apart = math.fsum((one - middle) ** 2 for one in means) / _PARTS
     return BATCH * apart * total.u**2 / (total.n * squares)
+
+
+def added_between(
+    hours: Sequence[float], weights: Sequence[float], begin: float, end: float
+) -> float:
+    """What ``hours`` add to the mean of the scores between two times, epoch seconds.
+
+    As many of them are of an hour of the day as its weight says, and as the time lies in it.
+
+    >>> half = [0.0] * 12 + [0.2] * 12
+    >>> added_between(half, [1.0] * 24, 11 * 3_600.0, 13 * 3_600.0)
+    0.1
+    >>> added_between(half, [3.0] * 12 + [1.0] * 12, 0.0, DAY_S), added_between(half, half, 0, 60)
+    (0.05, 0.0)
+    """
+    seen = [0.0] * len(hours)
+    for hour in range(math.floor(begin / HOUR_S), math.ceil(end / HOUR_S)):
+        inside = min(end, (hour + 1) * HOUR_S) - max(begin, hour * HOUR_S)
+        seen[hour % len(hours)] += max(0.0, inside)
+    shares = [weight * seconds for weight, seconds in zip(weights, seen, strict=True)]
+    total = math.fsum(shares)
+    if not total:
+        return 0.0
+    return math.fsum(share * hour for share, hour in zip(shares, hours, strict=True)) / total
 
 
 def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:

@@ -110,7 +110,7 @@ class ExporterTelemetry:
         )
         self.baseline_provisional = Gauge(
             "rag_monitor_baseline_provisional",
-            "1 while the baseline was learned from less than drift.learn_for: it tolerates more.",
+            "1 while the baseline is of less than drift.learn_for: it tolerates more.",
             pair,
             registry=registry,
         )

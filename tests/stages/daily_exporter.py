@@ -8,8 +8,9 @@ from typing import Any
 
 from monitor.exporter.baselines.bad_times import AlarmsOf, no_alarms
 from monitor.exporter.baselines.baselines import Baselines, control_state
+from monitor.exporter.baselines.commands import with_the_rest
 from monitor.exporter.baselines.days import WasOpen, never_open
-from monitor.exporter.baselines.learning import Learner, LearningSettings
+from monitor.exporter.baselines.learning import Learner, LearningSettings, frozen
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
@@ -82,6 +83,14 @@ class DailyExporter:
             for one in found:
                 self.published.append(one)
                 self.control.apply(one.key.encode(), one.to_json())
+
+    def freeze(self, now: float, slots: int) -> BaselineRecord:
+        """So many of the latest slots are normal from now on."""
+        chosen = LearningSettings(slots, 0, METRICS, DAY_S)
+        (found,) = frozen(self.scores.watched(), chosen, lambda _: True, now)
+        made = with_the_rest(found, self.baseline, now)
+        self.control.apply(made.key.encode(), made.to_json())
+        return made
 
     @property
     def baseline(self) -> BaselineRecord:

@@ -137,4 +137,9 @@ def _baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] 
         return "is learned anew"
     how = {"learned": "learned", "set": "set by hand", "frozen": "frozen"}[record.origin]
     of = f" from {record.slots:,} judged" if record.slots else ""
-    return f"{how}{of}{', provisional until drift.learn_for is full' if record.provisional else ''}"
+    until = ""
+    if record.provisional:
+        until = ", provisional until drift.learn_for is full"
+    elif record.tolerates_more:
+        until = ", tolerates more until seven whole days are known"
+    return f"{how}{of}{until}"

@@ -208,9 +208,9 @@ class Baselines:
             found += [one for one in (day, refined) if one is not None]
         return found
 
-    def days(self, record: BaselineRecord) -> list[DayRecord]:
-        """The whole days after it that are known."""
-        return self._days.after(record)
+    def days(self, record: BaselineRecord, metric: str) -> list[DayRecord]:
+        """The whole days after it that are known of a metric."""
+        return self._days.known_of(record, metric)
 
     def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""

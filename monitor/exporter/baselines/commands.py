@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
-from monitor.exporter.baselines.learning import PresentQuality, frozen
+from monitor.exporter.baselines.learning import frozen
 from monitor.exporter.baselines.unlikely import unlikely, week_helps
 from monitor.exporter.baselines.without import without_baseline
 from monitor.exporter.period import fit
@@ -171,7 +171,7 @@ class Freezing(NamedTuple):
 
     records: list[BaselineRecord]
     too_few: dict[JudgedApplication, int]
-    new: list[PresentQuality]
+    new: list[BaselineRecord]
 
 
 def freeze(
@@ -180,10 +180,10 @@ def freeze(
     """Of those that have enough values; a metric that has too few keeps what it has."""
     chosen, held = access.baselines.learning_settings, access.baselines.records()
     found = frozen(access.aggregator.watched(), chosen, wanted, now)
-    new = [one for one in found if one.record.metrics]
-    without = [one.record for one in found if not one.record.metrics]
+    new = [one for one in found if one.metrics]
+    without = [one for one in found if not one.metrics]
     return Freezing(
-        [with_the_rest(one, held.get(one.key), now) for one, _ in new],
+        [with_the_rest(one, held.get(one.key), now) for one in new],
         {(one.application, one.judge): one.slots for one in without},
         new,
     )

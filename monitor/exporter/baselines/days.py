@@ -2,7 +2,8 @@
 
 A baseline is learned within a day or two, and nobody has seen a week then. From the next whole days
 on there is a record of sums for each; with seven of them every metric gets hours and the spread of
-days, once. A metric that had too few values for a baseline gets one from them, too.
+days, once. A metric that had too few values for a baseline gets one from them, too. What people
+froze gets the hours and the spread, and keeps its level: that they have decided.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from monitor.exporter.scores.folding import JudgedApplication
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.control import BaselineRecord, DayRecord, HourOfDay, MetricBaseline
 from monitor.stats.baseline import DAY_SPREADS, STANDARD_ERRORS
-from monitor.stats.days import NEEDED_DAYS, HourSums, Rhythm, hour_sums, is_better, rhythm, summed
+from monitor.stats.days import (
+    HOUR_S,
+    NEEDED_DAYS,
+    HourSums,
+    Rhythm,
+    added_between,
+    hour_sums,
+    is_better,
+    rhythm,
+    summed,
+)
 from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
@@ -61,14 +72,19 @@ class Days:
         begin = record.effective_from.timestamp()
         return sorted((day for day in found if day.start >= begin), key=lambda day: day.day)
 
+    def known_of(self, record: BaselineRecord, name: str) -> list[DayRecord]:
+        """Those of them that say something of a metric: after it was frozen, if it was."""
+        begin = _begin(record, name)
+        return [day for day in self.after(record) if name in day.metrics and day.start >= begin]
+
     def due(
         self, record: BaselineRecord, now: float, was_open: WasOpen
     ) -> Generator[None, None, DayRecord | None]:
         """The record of yesterday, if it is to be written now; in steps of an hour."""
         end = now // DAY_S * DAY_S
         start = end - DAY_S
-        wanted = self._wanted(record)
-        if not wanted or start < record.effective_from.timestamp() or now - self._wait_s < end:
+        wanted = [name for name in self._wanted(record) if start >= _begin(record, name)]
+        if not wanted or now - self._wait_s < end:
             return None
         yesterday = datetime.fromtimestamp(start, UTC).date()
         if any(day.day == yesterday for day in self.after(record)):
@@ -92,32 +108,32 @@ class Days:
 
     def refined(self, record: BaselineRecord, was_open: WasOpen) -> BaselineRecord | None:
         """The baseline with what its days say of some metrics; None where it is as it was."""
-        days = self.after(record)
-        if not days:
+        if not self.after(record):
             return None
         metrics = dict(record.metrics)
         for name in self._wanted(record):
             key = DriftKey(name, record.application, record.judge)
             if was_open(key, math.inf):
                 continue  # its evidence would be gone
-            made = self._made(name, record, days)
+            made = self._made(name, record)
             if made is not None:
                 metrics[name] = made
         return None if metrics == record.metrics else record.model_copy(update={"metrics": metrics})
 
     def _wanted(self, record: BaselineRecord) -> list[str]:
         """The watched metrics of which days can still say something: not what people decided."""
-        if record.origin != "learned" or record.provisional or not record.metrics:
+        if not record.metrics:
             return []
-        watched = self._drift.settings.metrics
-        known = record.metrics
-        done = {name for name, found in known.items() if found.days or found.is_by_hand}
-        return [name for name in watched if name not in done]
+        metrics = record.metrics
+        done = {name for name, found in metrics.items() if found.days or found.is_by_hand}
+        if record.origin != "learned" or record.provisional:
+            done |= {*self._drift.settings.metrics}
+        # Earlier versions did not say when it was that they froze.
+        open_ = {name for name, one in metrics.items() if one.seen_s is not None and not one.days}
+        return [name for name in self._drift.settings.metrics if name in open_ or name not in done]
 
-    def _made(
-        self, name: str, record: BaselineRecord, days: Sequence[DayRecord]
-    ) -> MetricBaseline | None:
-        before, with_it = record.metrics.get(name), [day for day in days if name in day.metrics]
+    def _made(self, name: str, record: BaselineRecord) -> MetricBaseline | None:
+        before, with_it = record.metrics.get(name), self.known_of(record, name)
         if before is not None and len(with_it) < NEEDED_DAYS:
             return None  # it is asked every minute: the sums of a week are not read for that
         of_days = [_read(day.metrics[name]) for day in with_it]
@@ -125,6 +141,9 @@ class Days:
         if not (found or (before is None and total.n >= self._enough)) or total.n < self._least:
             return None
         last = datetime.fromtimestamp(with_it[-1].start + DAY_S, UTC)
+        if before is not None and before.origin == "frozen":
+            by_hour = [summed(hour) for hour in zip(*of_days, strict=True)]
+            return None if found is None else frozen_with_rhythm(name, before, found, by_hour, last)
         made = first(name, total, last) if before is None else before
         if found is None:
             return made
@@ -137,6 +156,13 @@ class Days:
                 "learned_in_alarm_of": None if is_surely_better else made.learned_in_alarm_of,
             }
         )
+
+
+def _begin(record: BaselineRecord, name: str) -> float:
+    """The event time after which days say something of a metric, in epoch seconds."""
+    found = record.metrics.get(name)
+    frozen_at = None if found is None or found.origin != "frozen" else found.effective_from
+    return (frozen_at or record.effective_from).timestamp()
 
 
 def is_of_days(found: MetricBaseline) -> bool:
@@ -159,22 +185,61 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     must not learn what it is there to find.
     """
     better = CATALOGUE[name].higher_is_better
-    dependence = found.dependence_after(made.dependence)
     learned_at_first = as_worse(made.mean, better)
     margin = STANDARD_ERRORS * made.se + DAY_SPREADS * found.day_spread
     mean = min(found.mean, learned_at_first + margin)
-    shift = mean - learned_at_first
+    # That of a mean of so many days, beside what single scores give.
+    dependence = found.dependence_after(made.dependence)
+    error = math.sqrt(dependence * found.se**2 + found.day_spread**2 / found.days)
+    moved = _shifted(made, mean - learned_at_first, better)
+    return _with_hours(moved, found, error, last, better).model_copy(
+        update={"spreads": _spreads(made, found)}
+    )
+
+
+def frozen_with_rhythm(
+    name: str, made: MetricBaseline, found: Rhythm, by_hour: Sequence[HourSums], last: datetime
+) -> MetricBaseline:
+    """What people froze, with hours and the spread of days: its level stays.
+
+    The mean is the one with which the hours that were frozen have the mean that was. So its error
+    is that one's, and that of these hours, and τ: the day may have been a good one. SE² = SE₁²·V/V₁
+    + V·SE(m)²·24 h/w + τ²·24 h/w', with w the time that it was frozen from, an hour to a day, and
+    w' the same, at least a day.
+    """
+    better = CATALOGUE[name].higher_is_better
+    assert made.effective_from is not None
+    assert made.seen_s is not None
+    until, seen_s = made.effective_from.timestamp(), made.seen_s
+    added = added_between(found.hours, [hour.u for hour in by_hour], until - seen_s, until)
+    dependence = found.dependence_after(made.dependence)
+    of_hours = DAY_S / min(DAY_S, max(HOUR_S, seen_s))
+    error = math.sqrt(
+        made.se**2 * dependence / made.dependence
+        + dependence * found.se**2 * of_hours
+        + found.day_spread**2 * DAY_S / max(DAY_S, seen_s)
+    )
+    moved = _shifted(made, -added, better)
+    return _with_hours(moved, found, error, last, better).model_copy(update={"provisional": False})
+
+
+def _shifted(made: MetricBaseline, shift: float, better: bool | None) -> MetricBaseline:
+    """With the mean, and those of the segments, so much worse."""
+
+    def moved(value: float) -> float:
+        return as_worse(_share(as_worse(value, better) + shift), better)
+
+    segments = {segment: moved(value) for segment, value in made.segments.items()}
+    return made.model_copy(update={"mean": moved(made.mean), "segments": segments})
+
+
+def _with_hours(
+    made: MetricBaseline, found: Rhythm, error: float, last: datetime, better: bool | None
+) -> MetricBaseline:
     return made.model_copy(
         update={
-            "mean": as_worse(mean, better),
-            # That of a mean of so many days, beside what single scores give.
-            "se": math.sqrt(dependence * found.se**2 + found.day_spread**2 / found.days),
-            "dependence": dependence,
-            "segments": {
-                segment: as_worse(_share(as_worse(value, better) + shift), better)
-                for segment, value in made.segments.items()
-            },
-            "spreads": _spreads(made, found),
+            "se": error,
+            "dependence": found.dependence_after(made.dependence),
             "day_spread": found.day_spread,
             "hour_spread": 0.0,
             "hours": tuple(0.0 - hour for hour in found.hours) if better else found.hours,

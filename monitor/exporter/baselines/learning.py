@@ -29,11 +29,14 @@ from monitor.stats.baseline import (
 from monitor.stats.calibration import JudgedPick
 from monitor.stats.candidates import Candidate
 from monitor.stats.days import HourSums, hour_spread, unseen_spread
+from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 from monitor.stats.threshold import WEEK_S
 
 #: Event times and slots.
 _TimedSlots = list[tuple[float, Observation]]
+#: So much of a day has all hours in it, as far as scores tell.
+_NEARLY: Final = 0.95
 #: Values without which a metric has no baseline: of a few anything could be normal.
 LEAST_VALUES: Final = 60
 #: Slots of a day, or of a week, that a baseline is learned from, at most.
@@ -46,7 +49,6 @@ __all__ = [
     "Learner",
     "LearningResult",
     "LearningSettings",
-    "PresentQuality",
     "Progress",
     "frozen",
     "normal_of",
@@ -245,48 +247,43 @@ def thinned(numbers: Sequence[int], most: int = MOST_TAUGHT) -> Sequence[int]:
     return [numbers[start + number] for start in starts for number in range(BATCH)]
 
 
-class PresentQuality(NamedTuple):
-    """What is normal if the latest scored slots are, which lie so many seconds apart."""
-
-    record: BaselineRecord
-    seen_s: float
-
-
 def frozen(
     counted: Iterable[Candidate],
     learning_settings: LearningSettings,
     wanted: Callable[[JudgedApplication], bool],
     now: float,
-) -> list[PresentQuality]:
-    """Of the latest scored slots, or of all where there are fewer.
+) -> list[BaselineRecord]:
+    """Of the latest scored slots, or of all where there are fewer: what is normal if they are.
 
-    Metrics with too few values are left out; where all are, the record must not be published.
+    Metrics with too few values are left out; where all are, the record must not be published. What
+    is from less than a day is provisional, as what is learned is; not with a shorter ``for_s``.
     """
-    slots, least = learning_settings.slots, learning_settings.least
+    slots = learning_settings.slots
     found = sorted(gathered(counted, wanted).items(), key=lambda item: item[0])
     chosen = [(pair, scored, scored.between(ALWAYS, now)[-slots:]) for pair, scored in found]
     return [
-        PresentQuality(
-            _record(
-                pair, _picked(scored, saying_more(scored, numbers, LEAST_VALUES)), "frozen", least
-            ).model_copy(update={"slots": len(numbers)}),
-            scored[numbers[-1]][0] - scored[numbers[0]][0],
-        )
+        _frozen(pair, scored, numbers, learning_settings)
         for pair, scored, numbers in chosen
         if numbers
     ]
+
+
+def _frozen(
+    pair: JudgedApplication, scored: Scored, numbers: Sequence[int], chosen: LearningSettings
+) -> BaselineRecord:
+    slots = _picked(scored, saying_more(scored, numbers, LEAST_VALUES))
+    seen_s = slots[-1][0] - slots[0][0]
+    is_short = seen_s < _NEARLY * min(chosen.for_s, DAY_S)
+    made = at_once(_recorded(pair, Lesson(slots, slots, "frozen", chosen.least, is_short)))
+    update = {"seen_s": seen_s, "provisional": is_short}
+    metrics = {name: one.model_copy(update=update) for name, one in made.metrics.items()}
+    return made.model_copy(update={"slots": len(numbers), "metrics": metrics})
 
 
 def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:
     if isinstance(numbers, range):  # a day of them, at once
         return scored.span(numbers)
     return [scored[number] for number in numbers]
-
-
-def _record(
-    pair: JudgedApplication, scored: _TimedSlots, origin: Origin, least: int
-) -> BaselineRecord:
-    return at_once(_recorded(pair, Lesson(scored, scored, origin, least)))
 
 
 def _recorded(pair: JudgedApplication, lesson: Lesson) -> Generator[None, None, BaselineRecord]:
@@ -386,7 +383,7 @@ def normal_of(record: BaselineRecord) -> Normal:
                 found.se,
                 segments,
                 spreads={name: SegmentSpread(*spread) for name, spread in found.spreads.items()},
-                provisional=record.provisional and not found.is_by_hand,
+                provisional=found.provisional or (record.provisional and not found.is_by_hand),
                 dependence=found.dependence,
                 values=found.values,
                 halves_z=found.halves_z,

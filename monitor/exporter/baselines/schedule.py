@@ -116,7 +116,7 @@ def _show_learned(baselines: Baselines, named: set[str], telemetry: ExporterTele
         if not record.metrics or record.application not in named:
             continue
         pair = record.application, record.judge
-        telemetry.baseline_provisional.labels(*pair).set(record.provisional)
+        telemetry.baseline_provisional.labels(*pair).set(record.tolerates_more)
         for metric, found in record.metrics.items():
             in_alarm.labels(metric, *pair).set(found.learned_in_alarm_of is not None)
             if found.values:

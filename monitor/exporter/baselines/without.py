@@ -38,12 +38,8 @@ def without_baseline(
         record = records[key[1:]]
         learns_from, of_days = learns_from_of(record), list[int]()
         if record is not None and learns_from == "days":
-            with_it = [
-                one.metrics[key.metric]
-                for one in baselines.days(record)
-                if key.metric in one.metrics
-            ]
-            of_days = [sum(hour[0] for hour in hours) for hours in with_it]
+            known = baselines.days(record, key.metric)
+            of_days = [sum(hour[0] for hour in one.metrics[key.metric]) for one in known]
         found.setdefault(key[1:], {})[key.metric] = {
             "values": values[key],
             "needed": chosen.least,

@@ -63,7 +63,8 @@ def test_while_provisional_it_waits_for_the_day() -> None:
 
 def test_what_is_frozen_too_soon_or_too_short_is_said() -> None:
     """In words, to who has frozen it; a steady day is no doubt."""
-    metrics = {"faithfulness": MetricBaseline(mean=0.8, halves_z=-4.0)}
+    found = MetricBaseline(mean=0.8, halves_z=-4.0, seen_s=98 * 60.0, provisional=True)
+    metrics = {"faithfulness": found}
     of_minutes = BaselineRecord(
         application="bot",
         judge="offline@1",
@@ -72,8 +73,10 @@ def test_what_is_frozen_too_soon_or_too_short_is_said() -> None:
         slots=1_000,
         metrics=metrics,
     )
-    short, mixed = doubts_of_frozen(of_minutes, 98 * 60.0)
-    assert "from 1000 scored slots of 98 min: worse hours of the day may alarm" in short
+    short, mixed = doubts_of_frozen(of_minutes)
+    assert "from 1000 scored slots of 98 min, which knows no other hours: it tole" in short
     assert "UNSTEADY, so between what was and what is: faithfulness; where that has" in mixed
-    steady = of_minutes.model_copy(update={"metrics": {"faithfulness": MetricBaseline(mean=0.8)}})
-    assert doubts_of_frozen(steady, DAY_S + 1.0) == []
+    whole = MetricBaseline(mean=0.8, seen_s=DAY_S + 1.0)
+    assert (
+        doubts_of_frozen(of_minutes.model_copy(update={"metrics": {"faithfulness": whole}})) == []
+    )
