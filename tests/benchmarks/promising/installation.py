@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,6 +23,8 @@ from monitor.exporter.alarms.publisher import every
 from monitor.exporter.alarms.transitions import carry_over, transitions, was_open
 from monitor.exporter.baselines.bad_times import alarm_spans
 from monitor.exporter.baselines.baselines import control_state
+from monitor.exporter.baselines.commands import with_the_rest
+from monitor.exporter.baselines.learning import frozen
 from monitor.exporter.scores.observation import Observation
 from monitor.exporter.scores.repeats import Repeats
 from monitor.exporter.scores.training_slots import TrainingSlots
@@ -134,6 +136,11 @@ class SlotsOnly:
         """The slots that baselines are learned from."""
         return self._training_slots
 
+    @property
+    def held(self) -> Sequence[Candidate]:
+        """Those that are within the horizon, in their order."""
+        return self._held
+
     def begin_anew(self, span: HorizonSpan) -> None:
         """Forget all picks; they count for another span."""
         self._whole.begin_anew(span)
@@ -211,6 +218,10 @@ class Exporter:
         """Those that hold, by key."""
         return self._found.baselines.records()
 
+    def hold(self, record: BaselineRecord) -> None:
+        """It stands on the control topic."""
+        self._control.apply(record.key.encode(), record.to_json())
+
     def look(self, now: float) -> Look:
         """Let time pass until now (epoch seconds), learn, and open and close alarms."""
         self._scores.advance(now)
@@ -274,6 +285,22 @@ class Installation:
         due = math.ceil((pick.at + self._settle_s) / self._every_s) * self._every_s
         if not self._due or due > self._due[-1]:
             self._due.append(due)
+
+    def freeze(self, now: float, *, as_earlier: bool = False) -> float:
+        """Say that what is now is normal; in how many seconds that came.
+
+        ``as_earlier``: as versions did that knew no hours.
+        """
+        assert isinstance(self._scores, SlotsOnly)
+        chosen = self._found.baselines.learning_settings
+        (found,) = frozen(self._scores.held, chosen, lambda _: True, now)
+        made = with_the_rest(found, self.exporter.baselines.get(found.key), now)
+        if as_earlier:
+            gone = {"seen_s": None, "provisional": False, "hour_spread": 0.0}
+            old = {name: one.model_copy(update=gone) for name, one in made.metrics.items()}
+            made = made.model_copy(update={"metrics": old})
+        self.exporter.hold(made)
+        return max(one.seen_s or 0.0 for one in found.metrics.values())
 
     def until(self, now: float) -> Iterator[Look]:
         """The looks until then at which something is new: a pick that has settled, or a day."""
