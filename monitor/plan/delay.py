@@ -16,7 +16,15 @@ from typing import Final, NamedTuple
 from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
-from monitor.stats.drift import NO_EVIDENCE, Deviation, DriftEvidence, after
+from monitor.stats.drift import (
+    NO_EVIDENCE,
+    BetEvidence,
+    Deviation,
+    SlotFactors,
+    after,
+    factors,
+    until_open,
+)
 
 #: Normal slots before the change, at most: fewer where evidence of fewer counts.
 _BEFORE: Final = 2_000
@@ -110,7 +118,7 @@ class Simulation:
         return self._normal.correlation > 0 and self._members > 1
 
     @cached_property
-    def _calm(self) -> list[tuple[Known, DriftEvidence]]:
+    def _calm(self) -> list[tuple[Known, BetEvidence]]:
         """What the monitors go by that are in no alarm when the change comes, and evidence then."""
         random = Random(self._seed + 1)
         return [
@@ -119,7 +127,7 @@ class Simulation:
             if (evidence := self._quiet(known, random)) is not None
         ]
 
-    def _delay(self, factor: float, calm: Sequence[tuple[Known, DriftEvidence]]) -> Delay:
+    def _delay(self, factor: float, calm: Sequence[tuple[Known, BetEvidence]]) -> Delay:
         """Of these monitors; whatever is asked for beside it, it is the same."""
         random = Random(f"{self._seed} {factor}")
         pool = Pool(self._normal.times(factor), random, self._pool.noise)
@@ -172,36 +180,45 @@ class Simulation:
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
         return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
 
-    def _quiet(self, known: Known, random: Random) -> DriftEvidence | None:
+    def _quiet(self, known: Known, random: Random) -> BetEvidence | None:
         """The evidence after normal traffic; None while an alarm is open, which says nothing."""
-        period = self._watch.in_period
+        period, threshold = self._watch.in_period, self._watch.threshold
         held = min(_BEFORE, random.randint(period, 2 * period))
-        slots = random.choices(self._slots(known, self._pool, random), k=held)
-        evidence = self._of(slots)
-        return None if evidence.is_open else evidence
+        found = self._slots(known, self._pool, random)
+        slots = random.choices([*zip(found, _factors(found), strict=True)], k=held)
+        opens, bets = until_open(NO_EVIDENCE.bets, [of_slot for _, of_slot in slots], threshold)
+        if opens is None:
+            return bets
+        evidence = NO_EVIDENCE
+        for slot, _ in slots:  # it may have closed again
+            evidence = after(evidence, slot, threshold)
+        return None if evidence.is_open else evidence.bets
 
     def _until_alarm(
-        self, evidence: DriftEvidence, slots: Sequence[Deviation], random: Random
+        self, bets: BetEvidence, slots: Sequence[Deviation], random: Random
     ) -> int | None:
         """A period ends at random after the change: what is older than the one before is gone."""
-        threshold, in_period = self._watch.threshold, self._watch.in_period
-        left, of_period = random.randint(1, in_period), list[Deviation]()
-        for judged in range(1, self._watch.most_waited + 1):
-            of_period.append(random.choice(slots))
-            evidence = after(evidence, of_period[-1], threshold)
-            if evidence.is_open:
-                return judged
-            if judged == left:
-                evidence = self._of(of_period)
-                left, of_period = left + in_period, []
+        threshold, most = self._watch.threshold, self._watch.most_waited
+        all_of_them, of_period = _factors(slots), list[SlotFactors]()
+        judged, ends_at = 0, random.randint(1, self._watch.in_period)
+        while judged < most:
+            # Most alarms come soon: not more are drawn than have been.
+            number = min(max(_DRAWN, judged), ends_at - judged, most - judged)
+            drawn = random.choices(all_of_them, k=number)
+            opens, bets = until_open(bets, drawn, threshold)
+            if opens is not None:
+                return judged + opens
+            judged, of_period = judged + number, of_period + drawn
+            if judged == ends_at:
+                _, bets = until_open(NO_EVIDENCE.bets, of_period, threshold)
+                ends_at, of_period = ends_at + self._watch.in_period, []
         return None
 
-    def _of(self, slots: Sequence[Deviation]) -> DriftEvidence:
-        """That of these slots alone."""
-        evidence = NO_EVIDENCE
-        for slot in slots:
-            evidence = after(evidence, slot, self._watch.threshold)
-        return evidence
+
+def _factors(slots: Sequence[Deviation]) -> list[SlotFactors]:
+    """Of each; many of them are alike."""
+    known = {slot: factors(slot) for slot in set(slots)}
+    return [known[slot] for slot in slots]
 
 
 def _quantile(lengths: Sequence[float], share: float) -> float | None:

@@ -186,39 +186,43 @@ class Known:
         Where all are moved down, so is the least that one can be.
         """
         hours = [self._of_hour(hour, pool, tolerance) for hour in range(_HOURS)]
-        found = [self._slot(pool, members, random, random.choice(hours)) for _ in range(number)]
+        own = random.choices(hours, k=number)
+        if self.calibration is None or members == 1:
+            picked = zip(random.choices(pool.answers, k=number), own, strict=True)
+            found = [uniform(one.value, of[one.segment]) for one, of in picked]
+        else:
+            found = [_directed(self.calibration, pool, members, random, of) for of in own]
         drawn = math.fsum(each.by for each in found) / number
-        usual = math.fsum(one for own in hours for one in own.values()) / _HOURS / pool.segments
+        usual = math.fsum(one for of in hours for one in of.values()) / _HOURS / pool.segments
         move = mean - usual - drawn
-        return [one._replace(by=one.by + move, reach=one.reach + max(0.0, -move)) for one in found]
+        down = max(0.0, -move)
+        return [Deviation(each.by + move, each.reach + down, *each[2:]) for each in found]
 
     def _of_hour(self, hour: int, pool: Pool, tolerance: Tolerance) -> dict[str, float]:
         """What each segment is held against in an hour of the day."""
         at = 3_600.0 * hour
         return {str(n): self.baseline.of(str(n), tolerance, at) for n in range(pool.segments)}
 
-    def _slot(
-        self, pool: Pool, members: int, random: Random, own: Mapping[str, float]
-    ) -> Deviation:
-        """How much worse than the baseline, ``own`` of each segment, the pick of one slot is."""
-        if self.calibration is None or members == 1:
-            picked = random.choice(pool.answers)
-            return uniform(picked.value, own[picked.segment])
-        slot = random.choices(pool.answers, k=members)
-        # Not by ``bin``, which would be called two million times for a plan.
-        edges, expected = self.calibration.edges, self.calibration.expected[_METRIC]
-        bins = [bisect_left(edges, each.signal) for each in slot]
-        w = weights([self.calibration.spreads[k] for k in bins])
-        f = _expected([expected[k] for k in bins], w)
-        (number,) = random.choices(range(members), weights=w)
-        return directed(
-            slot[number].value,
-            1 / w[number],
-            sum(f) / members,
-            f[number],
-            own[slot[number].segment],
-            sum([own[each.segment] for each in slot]) / members,
-        )
+
+def _directed(
+    found: Calibration, pool: Pool, members: int, random: Random, own: Mapping[str, float]
+) -> Deviation:
+    """How much worse than the baseline, ``own`` of each segment, the pick of one slot is."""
+    slot = random.choices(pool.answers, k=members)
+    # Not by ``bin``, which would be called two million times for a plan.
+    edges, expected = found.edges, found.expected[_METRIC]
+    bins = [bisect_left(edges, each.signal) for each in slot]
+    w = weights([found.spreads[k] for k in bins])
+    f = _expected([expected[k] for k in bins], w)
+    (number,) = random.choices(range(members), weights=w)
+    return directed(
+        slot[number].value,
+        1 / w[number],
+        sum(f) / members,
+        f[number],
+        own[slot[number].segment],
+        sum([own[each.segment] for each in slot]) / members,
+    )
 
 
 def _expected(f: Sequence[float], w: Sequence[float]) -> list[float]:

@@ -14,11 +14,15 @@ Larger x means worse throughout.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 BETS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: One per bet.
 BetEvidence = tuple[float, float, float, float, float]
+#: What a slot adds as a possible start, and its factor for each bet.
+SlotFactors = tuple[float, float, float, float, float, float]
 _NOTHING: Final[BetEvidence] = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 _BOLDEST: Final = 0.95
@@ -94,6 +98,7 @@ class DriftEvidence(NamedTuple):
 
 
 NO_EVIDENCE: Final = DriftEvidence(_NOTHING, is_open=False, reached=0.0)
+_ONES: Final = DriftEvidence((1.0, 1.0, 1.0, 1.0, 1.0), is_open=False, reached=1.0)
 
 
 class Deviation(NamedTuple):
@@ -217,6 +222,38 @@ def after(
         shrink = most_evidence / reached
         grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
     return DriftEvidence(grown, True, reached)
+
+
+def factors(deviation: Deviation) -> SlotFactors:
+    """What a slot adds as a possible start, and by what it multiplies the evidence of each bet.
+
+    >>> factors(Deviation(0.5, 0.25))
+    (1.0, 1.125, 1.25, 1.5, 2.0, 2.9)
+    """
+    # With a start it is what nothing grows to, without one what 1 does.
+    before = NO_EVIDENCE if deviation.starts else _ONES
+    return deviation.starts, *after(before, deviation, math.inf).bets
+
+
+def until_open(
+    bets: BetEvidence, slots: Iterable[SlotFactors], threshold: float
+) -> tuple[int | None, BetEvidence]:
+    """After how many of these slots an alarm opens, None if none does; and R_L after the last one.
+
+    What ``after`` says slot by slot while no alarm is open, in a third of the time: for simulations
+    that see few different slots very often.
+
+    >>> until_open(NO_EVIDENCE.bets, [factors(Deviation(0.5, 0.25))] * 40, 1e4)[0]
+    9
+    """
+    r, s, t, u, v = bets
+    for number, (starts, f, g, h, i, j) in enumerate(slots, 1):
+        r, s, t, u, v = (
+            (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
+        )  # fmt: skip
+        if (r + s + t + u + v) / 5.0 >= threshold:
+            return number, (r, s, t, u, v)
+    return None, (r, s, t, u, v)
 
 
 def _combined(bets: BetEvidence) -> float:

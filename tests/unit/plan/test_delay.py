@@ -85,7 +85,7 @@ def test_evidence_of_more_than_two_periods_is_forgotten() -> None:
         Simulation(Quality((0.08,)), WatchSettings(A, 0, in_period=n)).delays([1.5])[0]
         for n in (10_000, 100)
     )
-    assert _known(short.median) > 1.5 * _known(long.median)
+    assert _known(short.median) > 1.3 * _known(long.median)
 
 
 def test_a_provisional_baseline_sees_a_change_later() -> None:
