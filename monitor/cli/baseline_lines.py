@@ -82,7 +82,7 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
         how = "may vary" if row["provisional"] or metric.get("provisional") else "vary"
         parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
     if metric.get("provisional"):
-        parts.append("tolerates more until seven whole days are known")
+        parts.append("tolerates more until a whole day is known")
     if metric.get("hours"):
         parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()
@@ -169,13 +169,15 @@ def doubts_of_frozen(record: BaselineRecord) -> list[str]:
 
     who, slots = f"{record.application}  {record.judge}", _counted(record.slots, "scored slot")
     lines = []
-    seen = [one.seen_s for one in record.metrics.values() if one.provisional and one.seen_s]
-    if seen:
-        lines.append(
-            f"{who}  from {slots} of {in_words(max(seen))}, which knows no other hours: it "
-            "tolerates a quarter of the mean and more until seven whole days are known; then their "
-            "hours count, and the level stays"
-        )
+    for one in record.metrics.values():
+        if one.provisional and one.frozen_from and one.frozen_until:
+            seen_s = (one.frozen_until - one.frozen_from).total_seconds()
+            lines.append(
+                f"{who}  from {slots} of {in_words(seen_s)}, which knows no other hours: it "
+                "tolerates a quarter of the mean and more until a whole day (UTC) after it is "
+                "known; the level stays"
+            )
+            break  # all are of the same slots
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:
         lines.append(

@@ -70,9 +70,9 @@ class MetricBaseline(Frozen):
     ``decided_at`` is the moment of a freezing, and of a mean that was set where that is not
     ``effective_from``: behind all that was known by then, whatever the clock says.
     ``learned_in_alarm_of`` is the judge whose alarm of the same
-    metric and application was open then: what was bad may be what is normal here. ``seen_s`` is in
-    how many seconds the scores came that people froze; from less than a day it is ``provisional``
-    until its own week is known.
+    metric and application was open then: what was bad may be what is normal here. What people froze
+    is of the scores from ``frozen_from`` to ``frozen_until``, in event time; from less than a day
+    it is ``provisional`` until the first whole day after it is known.
     """
 
     mean: Score
@@ -91,7 +91,8 @@ class MetricBaseline(Frozen):
     effective_from: AwareDatetime | None = None
     decided_at: AwareDatetime | None = None
     learned_in_alarm_of: str | None = None
-    seen_s: NotNegative | None = None
+    frozen_from: AwareDatetime | None = None
+    frozen_until: AwareDatetime | None = None
     provisional: bool = False
 
     @model_validator(mode="after")

@@ -118,10 +118,7 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
     mean = total.mean
     spread = _beyond_noise([(day.mean - mean) ** 2 for day in whole], len(whole) - 1, whole, mean)
     by_hour = [summed(hour) for hour in zip(*days, strict=True)]
-    seen = [hour for hour in by_hour if hour.u]
-    off = [(hour.mean - mean) ** 2 for hour in seen]
-    between = _beyond_noise(off, len(seen), seen, mean)
-    hours = tuple(_drawn(hour, mean, between) for hour in by_hour)
+    hours = usual_hours(by_hour)
     return Rhythm(
         mean,
         math.sqrt(total.noise(mean) + 1.0 / total.u**2),
@@ -131,6 +128,20 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
         beside_hours(days),
         added_by_swing(by_hour, hours, len(whole)),
     )
+
+
+def usual_hours(by_hour: Sequence[HourSums]) -> tuple[float, ...]:
+    """What each hour of the day adds to the mean of all: κ_h·(m_h − m), see ``rhythm``.
+
+    >>> half = [HourSums(400, 400.0, 400 * m, 400.0, 400 * m, 400 * m) for m in (0.25, 0.75)]
+    >>> [round(hour, 2) for hour in usual_hours([half[0]] * 12 + [half[1]] * 12)[11:13]]
+    [-0.25, 0.25]
+    """
+    mean = summed(by_hour).mean
+    seen = [hour for hour in by_hour if hour.u]
+    off = [(hour.mean - mean) ** 2 for hour in seen]
+    between = _beyond_noise(off, len(seen), seen, mean)
+    return tuple(_drawn(hour, mean, between) for hour in by_hour)
 
 
 def added_by_swing(by_hour: Sequence[HourSums], hours: Sequence[float], days: int) -> float:

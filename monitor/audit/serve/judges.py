@@ -141,5 +141,5 @@ def _baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] 
     if record.provisional:
         until = ", provisional until drift.learn_for is full"
     elif record.tolerates_more:
-        until = ", tolerates more until seven whole days are known"
+        until = ", tolerates more until a whole day is known"
     return f"{how}{of}{until}"

@@ -3,7 +3,8 @@
 A baseline is learned within a day or two, and nobody has seen a week then. From the next whole days
 on there is a record of sums for each; with seven of them every metric gets hours and the spread of
 days, once. A metric that had too few values for a baseline gets one from them, too. What people
-froze gets the hours and the spread, and keeps its level: that they have decided.
+froze gets the hours and the spread, and keeps its level: that they have decided. From less than a
+day it knows no other hours, until the first whole day says how far they lie apart.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey
 from monitor.exporter.scores.folding import JudgedApplication
@@ -23,14 +25,18 @@ from monitor.stats.days import (
     HourSums,
     Rhythm,
     added_between,
+    hour_spread,
     hour_sums,
     is_better,
     rhythm,
     summed,
+    usual_hours,
 )
 from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
+#: What was frozen from a longer time is taken for that of so many seconds.
+_LONGEST_S: Final = 28 * DAY_S
 #: Whether an alarm of a detector was open after an event time (epoch seconds).
 WasOpen = Callable[[DriftKey, float], bool]
 #: The hours of one day.
@@ -129,21 +135,23 @@ class Days:
         if record.origin != "learned" or record.provisional:
             done |= {*self._drift.settings.metrics}
         # Earlier versions did not say when it was that they froze.
-        open_ = {name for name, one in metrics.items() if one.seen_s is not None and not one.days}
+        open_ = {name for name, one in metrics.items() if _frozen_between(one) and not one.days}
         return [name for name in self._drift.settings.metrics if name in open_ or name not in done]
 
     def _made(self, name: str, record: BaselineRecord) -> MetricBaseline | None:
         before, with_it = record.metrics.get(name), self.known_of(record, name)
-        if before is not None and len(with_it) < NEEDED_DAYS:
+        needed = 1 if before is not None and before.provisional else NEEDED_DAYS
+        if before is not None and len(with_it) < needed:
             return None  # it is asked every minute: the sums of a week are not read for that
         of_days = [_read(day.metrics[name]) for day in with_it]
         total, found = summed(hour for day in of_days for hour in day), rhythm(of_days)
-        if not (found or (before is None and total.n >= self._enough)) or total.n < self._least:
+        if total.n < self._least:
             return None
         last = datetime.fromtimestamp(with_it[-1].start + DAY_S, UTC)
-        if before is not None and before.origin == "frozen":
-            by_hour = [summed(hour) for hour in zip(*of_days, strict=True)]
-            return None if found is None else frozen_with_rhythm(name, before, found, by_hour, last)
+        if before is not None and before.is_by_hand:
+            return _of_frozen(name, before, of_days, last)
+        if not (found or (before is None and total.n >= self._enough)):
+            return None
         made = first(name, total, last) if before is None else before
         if found is None:
             return made
@@ -161,8 +169,8 @@ class Days:
 def _begin(record: BaselineRecord, name: str) -> float:
     """The event time after which days say something of a metric, in epoch seconds."""
     found = record.metrics.get(name)
-    frozen_at = None if found is None or found.origin != "frozen" else found.effective_from
-    return (frozen_at or record.effective_from).timestamp()
+    frozen_until = None if found is None else found.frozen_until
+    return (frozen_until or record.effective_from).timestamp()
 
 
 def is_of_days(found: MetricBaseline) -> bool:
@@ -197,6 +205,45 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
     )
 
 
+def _of_frozen(
+    name: str, made: MetricBaseline, of_days: Sequence[_Day], last: datetime
+) -> MetricBaseline:
+    """By a week of days, or by fewer while there is no week."""
+    by_hour, found = [summed(hour) for hour in zip(*of_days, strict=True)], rhythm(of_days)
+    if found is None:
+        return frozen_with_hours(made, by_hour, last)
+    return frozen_with_rhythm(name, made, found, by_hour, last)
+
+
+def frozen_with_hours(
+    made: MetricBaseline, by_hour: Sequence[HourSums], last: datetime
+) -> MetricBaseline:
+    """What people froze, once a day tells how far hours lie apart, and which of them were frozen.
+
+    τ_h is that of the day, less what the hours that were frozen add to its mean, and at least 0:
+    their mean stays the level until a week tells more.
+    """
+    added = _added(made, usual_hours(by_hour), by_hour)
+    apart = max(0.0, hour_spread(by_hour, made.dependence) - added)
+    update = {"hour_spread": apart, "provisional": False, "effective_from": last}
+    return made.model_copy(update=update)
+
+
+def _added(made: MetricBaseline, hours: Sequence[float], by_hour: Sequence[HourSums]) -> float:
+    """What ``hours`` add to the mean of those that were frozen."""
+    begin, end = _frozen_between(made) or (0.0, 0.0)
+    return added_between(hours, [hour.u for hour in by_hour], begin, end)
+
+
+def _frozen_between(made: MetricBaseline) -> tuple[float, float] | None:
+    """Event times, epoch seconds; None where nobody says in which hours it was frozen."""
+    if made.frozen_from is None or made.frozen_until is None:
+        return None
+    end = made.frozen_until.timestamp()
+    # A record may say anything: of more than weeks each hour is there as often as the others.
+    return max(made.frozen_from.timestamp(), end - _LONGEST_S), end
+
+
 def frozen_with_rhythm(
     name: str, made: MetricBaseline, found: Rhythm, by_hour: Sequence[HourSums], last: datetime
 ) -> MetricBaseline:
@@ -208,18 +255,15 @@ def frozen_with_rhythm(
     w' the same, at least a day.
     """
     better = CATALOGUE[name].higher_is_better
-    assert made.effective_from is not None
-    assert made.seen_s is not None
-    until, seen_s = made.effective_from.timestamp(), made.seen_s
-    added = added_between(found.hours, [hour.u for hour in by_hour], until - seen_s, until)
+    begin, end = _frozen_between(made) or (0.0, 0.0)
     dependence = found.dependence_after(made.dependence)
-    of_hours = DAY_S / min(DAY_S, max(HOUR_S, seen_s))
+    of_hours = DAY_S / min(DAY_S, max(HOUR_S, end - begin))
     error = math.sqrt(
         made.se**2 * dependence / made.dependence
         + dependence * found.se**2 * of_hours
-        + found.day_spread**2 * DAY_S / max(DAY_S, seen_s)
+        + found.day_spread**2 * DAY_S / max(DAY_S, end - begin)
     )
-    moved = _shifted(made, -added, better)
+    moved = _shifted(made, -_added(made, found.hours, by_hour), better)
     return _with_hours(moved, found, error, last, better).model_copy(update={"provisional": False})
 
 

@@ -272,10 +272,14 @@ def _frozen(
     pair: JudgedApplication, scored: Scored, numbers: Sequence[int], chosen: LearningSettings
 ) -> BaselineRecord:
     slots = _picked(scored, saying_more(scored, numbers, LEAST_VALUES))
-    seen_s = slots[-1][0] - slots[0][0]
-    is_short = seen_s < _NEARLY * min(chosen.for_s, DAY_S)
+    begin, end = slots[0][0], slots[-1][0]
+    is_short = end - begin < _NEARLY * min(chosen.for_s, DAY_S)
     made = at_once(_recorded(pair, Lesson(slots, slots, "frozen", chosen.least, is_short)))
-    update = {"seen_s": seen_s, "provisional": is_short}
+    update = {
+        "frozen_from": datetime.fromtimestamp(begin, UTC),
+        "frozen_until": datetime.fromtimestamp(end, UTC),
+        "provisional": is_short,
+    }
     metrics = {name: one.model_copy(update=update) for name, one in made.metrics.items()}
     return made.model_copy(update={"slots": len(numbers), "metrics": metrics})
 

@@ -296,11 +296,13 @@ class Installation:
         (found,) = frozen(self._scores.held, chosen, lambda _: True, now)
         made = with_the_rest(found, self.exporter.baselines.get(found.key), now)
         if as_earlier:
-            gone = {"seen_s": None, "provisional": False, "hour_spread": 0.0}
+            unknown = {"frozen_from": None, "frozen_until": None}
+            gone = {**unknown, "provisional": False, "hour_spread": 0.0}
             old = {name: one.model_copy(update=gone) for name, one in made.metrics.items()}
             made = made.model_copy(update={"metrics": old})
         self.exporter.hold(made)
-        return max(one.seen_s or 0.0 for one in found.metrics.values())
+        begin = min(one.frozen_from for one in found.metrics.values() if one.frozen_from)
+        return (found.effective_from - begin).total_seconds()
 
     def until(self, now: float) -> Iterator[Look]:
         """The looks until then at which something is new: a pick that has settled, or a day."""

@@ -10,7 +10,6 @@ from monitor.cli.baseline_lines import described, doubts_of_frozen, lacks, witho
 from monitor.exporter.baselines.commands import with_means
 from monitor.exporter.baselines.without import without_baseline
 from monitor.records.control import BaselineRecord, MetricBaseline
-from monitor.stats.period import DAY_S
 from tests.stages.daily_exporter import METRICS, MORNING, PAIR, DailyExporter
 
 RARE = "context_recall"
@@ -63,7 +62,10 @@ def test_while_provisional_it_waits_for_the_day() -> None:
 
 def test_what_is_frozen_too_soon_or_too_short_is_said() -> None:
     """In words, to who has frozen it; a steady day is no doubt."""
-    found = MetricBaseline(mean=0.8, halves_z=-4.0, seen_s=98 * 60.0, provisional=True)
+    begin, end = (datetime.fromtimestamp(MORNING + at, UTC) for at in (0, 98 * 60))
+    found = MetricBaseline(
+        mean=0.8, halves_z=-4.0, frozen_from=begin, frozen_until=end, provisional=True
+    )
     metrics = {"faithfulness": found}
     of_minutes = BaselineRecord(
         application="bot",
@@ -76,7 +78,7 @@ def test_what_is_frozen_too_soon_or_too_short_is_said() -> None:
     short, mixed = doubts_of_frozen(of_minutes)
     assert "from 1000 scored slots of 98 min, which knows no other hours: it tole" in short
     assert "UNSTEADY, so between what was and what is: faithfulness; where that has" in mixed
-    whole = MetricBaseline(mean=0.8, seen_s=DAY_S + 1.0)
+    whole = found.model_copy(update={"halves_z": None, "provisional": False})
     assert (
         doubts_of_frozen(of_minutes.model_copy(update={"metrics": {"faithfulness": whole}})) == []
     )

@@ -1,16 +1,24 @@
-"""What people froze: more is tolerated until a week is known, and then its hours count."""
+"""What people froze: more is tolerated until a day is known, and after a week its hours count."""
 
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 import pytest
 
-from monitor.exporter.baselines.days import frozen_with_rhythm
+from monitor.exporter.baselines.days import frozen_with_hours, frozen_with_rhythm
 from monitor.exporter.baselines.learning import LearningSettings, frozen, normal_of
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
 from monitor.stats.baseline import PROVISIONAL, STANDARD_ERRORS, Tolerance
-from monitor.stats.days import HourSums, rhythm, summed, unseen_spread
+from monitor.stats.days import (
+    HourSums,
+    hour_spread,
+    hour_sums,
+    rhythm,
+    summed,
+    unseen_spread,
+)
 from monitor.stats.period import DAY_S
 from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, DailyExporter
 
@@ -36,14 +44,21 @@ def of_metric(record: BaselineRecord) -> MetricBaseline:
     return record.metrics["faithfulness"]
 
 
+def seen_s(found: MetricBaseline) -> float:
+    """In how many seconds the scores came that were frozen."""
+    assert found.frozen_from is not None
+    assert found.frozen_until is not None
+    return (found.frozen_until - found.frozen_from).total_seconds()
+
+
 def test_hours_that_were_not_seen_are_tolerated() -> None:
     """As a provisional baseline that is learned; what is of a day is not, nor with no learn_for."""
     exporter, made = of_four_hours()
     found = of_metric(made)
-    assert found.seen_s == 3 * HOUR_S + 7 * 400.0
+    assert seen_s(found) == 3 * HOUR_S + 7 * 400.0
     assert (found.provisional, made.provisional, made.tolerates_more) == (True, False, True)
     held = normal_of(made).metrics["faithfulness"]
-    unseen = unseen_spread(held.mean, found.seen_s)
+    unseen = unseen_spread(held.mean, seen_s(found))
     assert held.hour_spread == unseen > 0.0
     assert held.margin(TOLERANCE) == pytest.approx(
         STANDARD_ERRORS * held.se + PROVISIONAL * held.mean + unseen
@@ -51,16 +66,54 @@ def test_hours_that_were_not_seen_are_tolerated() -> None:
     for slots, for_s, least in ((300, DAY_S, DAY_S), (32, 0, 3 * HOUR_S)):
         chosen = LearningSettings(slots, 0, METRICS, for_s)
         (other,) = frozen(exporter.scores.watched(), chosen, lambda _: True, FROZEN_AT)
-        assert of_metric(other).seen_s >= least  # type: ignore[operator]
+        assert seen_s(of_metric(other)) >= least
         assert not other.tolerates_more
+
+
+def test_the_first_whole_day_ends_that() -> None:
+    """The day on which it was frozen is none. Its mean, and what it was frozen from, stay."""
+    exporter, made = of_four_hours()
+    exporter.play(range(1, 2), bad_noons, hours=range(14, 24))
+    assert exporter.baseline == made
+    exporter.play(range(2, 3), bad_noons)
+    before, found = of_metric(made), exporter.metric()
+    assert not exporter.baseline.tolerates_more
+    assert found.effective_from is not None
+    assert found.effective_from.timestamp() == MORNING + 3 * DAY_S
+    changed = ("provisional", "hour_spread", "effective_from")
+    kept = {name: getattr(before, name) for name in changed}
+    assert found.model_copy(update=kept) == before
+    assert found.hour_spread < before.hour_spread
+    assert normal_of(exporter.baseline).metrics["faithfulness"].margin(TOLERANCE) == pytest.approx(
+        max(2 * found.se, found.se + 0.1 * (1 - found.mean)) + found.hour_spread
+    )
+
+
+@pytest.mark.parametrize(("hour", "most"), [(12, 0.0), (3, 0.2)])
+def test_hours_count_from_those_that_were_frozen(hour: int, most: float) -> None:
+    """By a day with 600 scores an hour. Those of bad hours need no more, those of good ones do."""
+    of_day = [hour_sums([(1.0, x) for x in of_mean(bad_noons(0, each))]) for each in range(24)]
+    begin, end = (datetime.fromtimestamp(MORNING + at * HOUR_S, UTC) for at in (hour, hour + 1))
+    made = MetricBaseline(mean=0.8, frozen_from=begin, frozen_until=end, provisional=True)
+    found = frozen_with_hours(made, of_day, end)
+    apart, mean = hour_spread(of_day, 1.0), summed(of_day).mean
+    added = summed(of_day[hour : hour + 1]).mean - mean
+    assert found.hour_spread == pytest.approx(max(0.0, apart - added), abs=0.01)
+    assert (found.hour_spread > 0.0) == (most > 0.0)
+    assert found.hour_spread <= most
+
+
+def of_mean(mean: float) -> list[float]:
+    """600 scores, 0 or 1."""
+    return [1.0] * round(600 * mean) + [0.0] * round(600 * (1.0 - mean))
 
 
 def test_seven_whole_days_tell_its_hours_and_its_level_stays() -> None:
     """The bad hours that were frozen have the mean that they had; all others a better one."""
     exporter, made = of_four_hours()
     exporter.play(range(1, 2), bad_noons, hours=range(14, 24)).play(range(2, 8), bad_noons)
-    assert exporter.baseline == made
     assert len(exporter.days()) == 6
+    assert exporter.metric().days == 0
     exporter.play(range(8, 9), bad_noons)
     before, found = of_metric(made), exporter.metric()
     assert (found.days, found.origin, found.provisional) == (7, "frozen", False)
@@ -71,15 +124,15 @@ def test_seven_whole_days_tell_its_hours_and_its_level_stays() -> None:
     assert found.mean + noon == pytest.approx(before.mean, abs=0.01)
     assert noon < -0.05, "in the direction of the metric: lower there"
     assert found.mean > before.mean + 0.05
-    assert not exporter.baseline.tolerates_more
     exporter.play(range(9, 11), bad_noons)
     assert exporter.metric() == found, "nothing is left to learn"
 
 
-def test_what_people_set_or_an_earlier_version_froze_stays() -> None:
+def test_what_an_earlier_version_froze_stays() -> None:
     """Nobody knows in which hours that was."""
     exporter, made = of_four_hours()
-    old = of_metric(made).model_copy(update={"seen_s": None, "provisional": False})
+    gone = {"frozen_from": None, "frozen_until": None, "provisional": False}
+    old = of_metric(made).model_copy(update=gone)
     earlier = made.model_copy(update={"metrics": {"faithfulness": old}})
     exporter.control.apply(earlier.key.encode(), earlier.to_json())
     exporter.play(range(2, 11), bad_noons)
@@ -87,19 +140,31 @@ def test_what_people_set_or_an_earlier_version_froze_stays() -> None:
     assert exporter.days() == []
 
 
+def test_a_record_may_say_any_time() -> None:
+    """Of 2,000 years, of none, or backwards: the exporter goes on, in time."""
+    exporter, made = of_four_hours()
+    long_ago, end = datetime(1, 1, 2, tzinfo=UTC), of_metric(made).frozen_until
+    for begin, until in ((long_ago, end), (end, end), (end, long_ago), (None, end), (end, None)):
+        other = {"frozen_from": begin, "frozen_until": until}
+        metrics = {"faithfulness": of_metric(made).model_copy(update=other)}
+        changed = made.model_copy(update={"metrics": metrics})
+        exporter, _ = of_four_hours()
+        exporter.control.apply(changed.key.encode(), changed.to_json())
+        exporter.play(range(2, 9), bad_noons)
+        assert exporter.metric().days == (7 if begin and until else 0)
+
+
 def test_days_before_it_was_frozen_say_nothing() -> None:
     """Those of the baseline that was learned before it are of another quality, perhaps."""
     exporter = DailyExporter().play(range(5), bad_noons)
-    learned = len(exporter.days())
-    assert learned == 4
+    assert len(exporter.days()) == 4
     now = MORNING + 5 * DAY_S
     exporter.freeze(now, 32)
     exporter.play(range(5, 11), bad_noons)
     assert exporter.metric().days == 0
     exporter.play(range(11, 12), bad_noons)
     assert exporter.metric().days == 7
-    of_frozen = [day for day in exporter.days() if day.start >= now]
-    assert len(of_frozen) == 7
+    assert len([day for day in exporter.days() if day.start >= now]) == 7
 
 
 def test_the_error_is_that_of_the_level_the_hours_and_a_day() -> None:
@@ -112,7 +177,6 @@ def test_the_error_is_that_of_the_level_the_hours_and_a_day() -> None:
     assert week.day_spread > 0.03
     by_hour = [summed(hour) for hour in zip(*[read(day) for day in days], strict=True)]
     at = exporter.metric().effective_from
-    assert before.seen_s is not None
     assert at is not None
     acme = before.model_copy(update={"segments": {"acme": before.mean - 0.1}, "dependence": 2.0})
     found = frozen_with_rhythm("faithfulness", acme, week, by_hour, at)
@@ -120,7 +184,7 @@ def test_the_error_is_that_of_the_level_the_hours_and_a_day() -> None:
     v = week.dependence_after(2.0)
     assert found.se == pytest.approx(
         math.sqrt(
-            before.se**2 * v / 2.0 + v * week.se**2 * DAY_S / before.seen_s + week.day_spread**2
+            before.se**2 * v / 2.0 + v * week.se**2 * DAY_S / seen_s(before) + week.day_spread**2
         )
     )
 

@@ -87,9 +87,10 @@ def test_a_few_scores_are_not_frozen() -> None:
     chosen = LearningSettings(1_000, 0)
     (found,) = frozen(exporter.scores.watched(), chosen, lambda _: True, MORNING + DAY_S)
     assert (found.slots, set(found.metrics)) == (192, {"faithfulness"})
-    seen_s = found.metrics["faithfulness"].seen_s
-    assert seen_s is not None
-    assert 0.9 * DAY_S < seen_s < DAY_S
+    one = found.metrics["faithfulness"]
+    assert one.frozen_from is not None
+    assert one.frozen_until == found.effective_from
+    assert 0.9 * DAY_S < (found.effective_from - one.frozen_from).total_seconds() < DAY_S
     (found,) = frozen(exporter.scores.watched(), chosen, lambda _: True, MORNING + 1.0)
     assert (found.slots, found.metrics) == (1, {})
 
