@@ -169,15 +169,17 @@ def doubts_of_frozen(record: BaselineRecord) -> list[str]:
 
     who, slots = f"{record.application}  {record.judge}", _counted(record.slots, "scored slot")
     lines = []
-    for one in record.metrics.values():
-        if one.provisional and one.frozen_from and one.frozen_until:
-            seen_s = (one.frozen_until - one.frozen_from).total_seconds()
-            lines.append(
-                f"{who}  from {slots} of {in_words(seen_s)}, which knows no other hours: it "
-                "tolerates a quarter of the mean and more until a whole day (UTC) after it is "
-                "known; the level stays"
-            )
-            break  # all are of the same slots
+    seen = [
+        (one.frozen_until - one.frozen_from).total_seconds()
+        for one in record.metrics.values()
+        if one.provisional and one.frozen_from and one.frozen_until
+    ]
+    if seen:
+        lines.append(
+            f"{who}  from {slots} of {in_words(max(seen))}, which knows no other hours: it "
+            "tolerates a quarter of the mean and more until a whole day (UTC) after it is known; "
+            "the level stays"
+        )
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:
         lines.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import date
 from typing import Final
@@ -15,7 +15,7 @@ from monitor.control.corrections import Corrections
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.schedule import show
-from monitor.exporter.period import is_scored, of_times
+from monitor.exporter.period import is_for_lack_of_money, is_scored, of_times
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.collector import QualityCollector
 from monitor.exporter.serve.objectives import Promised
@@ -61,7 +61,8 @@ def gauges(
     telemetry = ExporterTelemetry(registry)
     if aggregator.auto_period:
         lines = list(_filled(lines))
-        aggregator.begin_anew(of_times(_event_times(lines), at))
+        spent = _event_times(lines, is_for_lack_of_money)
+        aggregator.begin_anew(of_times(_event_times(lines, is_scored), at, spent))
     telemetry.drift_period.set(aggregator.period_s)
     # First, so that records count as they come, and not all at once at the end.
     aggregator.advance(at)
@@ -106,7 +107,7 @@ def _apply(aggregator: ScoreAggregator, line: bytes) -> str:
     return "read"
 
 
-def _event_times(lines: Iterable[bytes]) -> Collection[float]:
+def _event_times(lines: Iterable[bytes], counts: Callable[[bytes], bool]) -> Collection[float]:
     """Of those that count, one for each interaction; what is no record is counted when read.
 
     Of several the latest, so that neither their order nor their number decides.
@@ -115,7 +116,7 @@ def _event_times(lines: Iterable[bytes]) -> Collection[float]:
     for line in lines:
         with suppress(RecordSkipped):
             record = read_score_record(line)
-            if not is_scored(line):
+            if not counts(line):
                 continue  # as in ``asked_for``
             name, at = (record.application, record.interaction_id), record.event_time.timestamp()
             found[name] = max(at, found.get(name, at))

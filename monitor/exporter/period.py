@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.kafka.replay import TopicScan
-from monitor.records import Outcome
+from monitor.records import Outcome, Reason
 from monitor.stats.period import (
     DAY_S,
     ENOUGH,
@@ -69,7 +69,8 @@ async def scored_pace(
 
     What is refused, since the money is spent, has a record, too, and the money may be spent in the
     first minutes of a day. So they are counted one by one, from the latest day back, until there
-    are enough for the shortest period. A first day that is alone counts from its first record on.
+    are enough for the shortest period. A first day that is alone counts from its first record on,
+    unless its money was spent: that is for a whole day.
     ``counted`` keeps whole days, by when they begin, where they have been over for an hour.
     """
     bounds = day_bounds(now)
@@ -77,7 +78,7 @@ async def scored_pace(
     of = that_count(records)
     days = list(pairwise(bounds))[of]
     length = float(len(days))
-    if is_first_alone(records):
+    if is_first_alone(records) and not await _is_spent(scan, topic, days[0]):
         start, until = days[0]
         length = part_seen(await first_record(scan, topic, [start], records[of]), until)
     counted, enough, found = {} if counted is None else counted, ENOUGH * length, 0
@@ -142,6 +143,14 @@ async def _scored(
     return found
 
 
+async def _is_spent(scan: TopicScan, topic: str, day: tuple[int, int]) -> bool:
+    """Whether some records of a day were refused, since its money was spent."""
+    start, until = day
+    records = scan.spread(topic, 1000 * start, RUNS, LOOKED_AT, until_ms=1000 * until)
+    refused = [is_for_lack_of_money(record.value) async for record in records]
+    return any(refused)
+
+
 async def _share(scan: TopicScan, topic: str, start: int, until: int) -> float:
     """About which share of the records between these times is scored."""
     scored = number = 0
@@ -165,6 +174,21 @@ def is_scored(value: bytes | None) -> bool:
         return False
 
 
+def is_for_lack_of_money(value: bytes | None) -> bool:
+    """Whether it is the record of an interaction that the day's money did not reach for.
+
+    >>> is_for_lack_of_money(b'{"outcome": "over_budget", "reason": "usd_per_day"}')
+    True
+    """
+    if value is None or b'"usd_per_day"' not in value:
+        return False
+    try:
+        record = json.loads(value)
+        return (record["outcome"], record["reason"]) == (Outcome.OVER_BUDGET, Reason.USD_PER_DAY)
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return False
+
+
 def is_evidence(record: Any, metrics: Collection[str] | None = None) -> bool:
     """Whether a score record, as JSON, is one that evidence and baselines are made of.
 
@@ -180,13 +204,16 @@ def is_evidence(record: Any, metrics: Collection[str] | None = None) -> bool:
         return False
 
 
-def of_times(times: Collection[float], now: float) -> HorizonSpan:
-    """The same from the times of all records that count, in epoch seconds."""
+def of_times(times: Collection[float], now: float, spent: Collection[float] = ()) -> HorizonSpan:
+    """The same from the times of all records that count, in epoch seconds.
+
+    ``spent`` are those of records that the day's money did not reach for.
+    """
     bounds = day_bounds(now)
     by_day = Counter(int(time) // DAY_S * DAY_S for time in times)
     counts = [by_day[day] for day in bounds[:-1]]
-    if not is_first_alone(counts):
-        return horizon_span(pace(counts))
     start = bounds[that_count(counts).start]
+    if not is_first_alone(counts) or any(start <= time < start + DAY_S for time in spent):
+        return horizon_span(pace(counts))
     began = min(time for time in times if start <= time < start + DAY_S)
     return horizon_span(pace(counts, part_seen(began, start + DAY_S)))

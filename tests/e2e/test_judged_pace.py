@@ -123,6 +123,20 @@ async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: floa
 
 
 @pytest.mark.timeout(120)
+async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: KafkaBroker) -> None:
+    """300 in six minutes, and the rest of two hours refused, are 300 a day."""
+    until = midnight()
+    began = until - 2 * HOUR_S
+    gone = {"outcome": "over_budget", "reason": "usd_per_day", "scores": {}}
+    times, refused = evenly(began, began + 360.0, 300), evenly(began + 360.0, until, 3_000)
+    here = await topics(kafka_broker, scored_at(times) + scored_at(refused, **gone))
+    found = await here.pace(until + 60.0)
+    assert found.span == horizon_span(300) == HorizonSpan(7 * DAY_S, 8 * DAY_S)
+    assert of_times(times, until + 60.0, refused) == found.span
+    assert of_times(times, until + 60.0) != found.span
+
+
+@pytest.mark.timeout(120)
 async def test_the_largest_topic_says_how_much_is_known(kafka_broker: KafkaBroker) -> None:
     """Three whole days of one topic, and an hour of another: no pace by the first hour of all."""
     now = time.time()

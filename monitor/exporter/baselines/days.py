@@ -170,7 +170,7 @@ def _begin(record: BaselineRecord, name: str) -> float:
     """The event time after which days say something of a metric, in epoch seconds."""
     found = record.metrics.get(name)
     frozen_until = None if found is None else found.frozen_until
-    return (frozen_until or record.effective_from).timestamp()
+    return max(frozen_until or record.effective_from, record.effective_from).timestamp()
 
 
 def is_of_days(found: MetricBaseline) -> bool:

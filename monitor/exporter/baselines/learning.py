@@ -272,16 +272,40 @@ def _frozen(
     pair: JudgedApplication, scored: Scored, numbers: Sequence[int], chosen: LearningSettings
 ) -> BaselineRecord:
     slots = _picked(scored, saying_more(scored, numbers, LEAST_VALUES))
-    begin, end = slots[0][0], slots[-1][0]
-    is_short = end - begin < _NEARLY * min(chosen.for_s, DAY_S)
-    made = at_once(_recorded(pair, Lesson(slots, slots, "frozen", chosen.least, is_short)))
-    update = {
-        "frozen_from": datetime.fromtimestamp(begin, UTC),
-        "frozen_until": datetime.fromtimestamp(end, UTC),
-        "provisional": is_short,
+    made = at_once(_recorded(pair, Lesson(slots, slots, "frozen", chosen.least)))
+    seen = _seen(slots)
+    metrics = {
+        name: _frozen_between(name, one, *seen[name], chosen) for name, one in made.metrics.items()
     }
-    metrics = {name: one.model_copy(update=update) for name, one in made.metrics.items()}
     return made.model_copy(update={"slots": len(numbers), "metrics": metrics})
+
+
+def _seen(slots: _TimedSlots) -> dict[str, tuple[float, float]]:
+    """The event times of the first and the last value of each metric."""
+    found: dict[str, tuple[float, float]] = {}
+    for event_time, slot in slots:
+        for name, value in slot.values:
+            if value is not None:
+                found[name] = found.get(name, (event_time,))[0], event_time
+    return found
+
+
+def _frozen_between(
+    name: str, made: MetricBaseline, begin: float, end: float, chosen: LearningSettings
+) -> MetricBaseline:
+    """With these times. Only of what is watched a day will tell more."""
+    is_short = end - begin < _NEARLY * min(chosen.for_s, DAY_S) and name in chosen.alarmed
+    unseen = 0.0
+    if is_short:
+        unseen = unseen_spread(as_worse(made.mean, CATALOGUE[name].higher_is_better), end - begin)
+    return made.model_copy(
+        update={
+            "frozen_from": datetime.fromtimestamp(begin, UTC),
+            "frozen_until": datetime.fromtimestamp(end, UTC),
+            "provisional": is_short,
+            "hour_spread": max(made.hour_spread, unseen),
+        }
+    )
 
 
 def _picked(scored: Scored, numbers: Sequence[int]) -> _TimedSlots:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -152,6 +153,24 @@ def test_a_record_may_say_any_time() -> None:
         exporter.control.apply(changed.key.encode(), changed.to_json())
         exporter.play(range(2, 9), bad_noons)
         assert exporter.metric().days == (7 if begin and until else 0)
+
+
+def test_what_no_day_will_teach_is_not_provisional() -> None:
+    """A metric that nobody watches; one that is rare is of the time between its own values."""
+    exporter = DailyExporter().play(range(2), bad_noons, rare=12)
+    slots, now = exporter.scores.watched(), MORNING + 2 * DAY_S
+    chosen = LearningSettings(384, 0, ("context_recall",), DAY_S)
+    (made,) = frozen(slots, replace(chosen, slots=30), lambda _: True, now)
+    (whole,) = frozen(exporter.scores.watched(), chosen, lambda _: True, now)
+    assert not of_metric(made).provisional
+    assert not of_metric(whole).provisional
+    assert set(whole.metrics) == {"faithfulness"}
+    late = DailyExporter().play(range(1), bad_noons).play(range(1, 2), bad_noons, hours=range(12))
+    late.play(range(1, 2), bad_noons, hours=range(12, 24), rare=1)
+    (of_both,) = frozen(late.scores.watched(), chosen, lambda _: True, now)
+    rare = of_both.metrics["context_recall"]
+    assert seen_s(rare) < 0.5 * DAY_S < DAY_S < seen_s(of_metric(of_both))
+    assert (rare.provisional, of_metric(of_both).provisional) == (True, False)
 
 
 def test_days_before_it_was_frozen_say_nothing() -> None:
