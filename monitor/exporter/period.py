@@ -78,9 +78,12 @@ async def scored_pace(
     of = that_count(records)
     days = list(pairwise(bounds))[of]
     length = float(len(days))
-    if is_first_alone(records) and not await _is_spent(scan, topic, days[0]):
+    if is_first_alone(records):
         start, until = days[0]
-        length = part_seen(await first_record(scan, topic, [start], records[of]), until)
+        began = await first_record(scan, topic, [start], records[of])
+        # Last: what is asked of a client that has read to an end waits for its fetch.
+        if not await _is_spent(scan, topic, days[0]):
+            length = part_seen(began, until)
     counted, enough, found = {} if counted is None else counted, ENOUGH * length, 0
     for day in reversed(days):
         if found >= enough:
