@@ -244,7 +244,7 @@ def until_open(
     that see few different slots very often.
 
     >>> until_open(NO_EVIDENCE.bets, [factors(Deviation(0.5, 0.25))] * 40, 1e4)[0]
-    9
+    10
     """
     r, s, t, u, v = bets
     for number, (starts, f, g, h, i, j) in enumerate(slots, 1):

@@ -21,9 +21,11 @@ from monitor.stats.drift import (
     ceiling,
     closing,
     directed,
+    factors,
     threshold_closing_at,
     threshold_scaled_at,
     uniform,
+    until_open,
     weighted,
 )
 from tests.benchmarks.drifting.ours import Detectors
@@ -256,3 +258,19 @@ def test_a_step_in_expectation_is_an_e_value() -> None:
         baseline * w + (1 - baseline) * b for w, b in zip(worse.bets, better.bets, strict=True)
     ]
     assert all(math.isclose(mean, 1.0, rel_tol=1e-12) for mean in means)
+
+
+@pytest.mark.parametrize("threshold", [50.0, 1e4])
+def test_many_slots_at_once_are_those_one_by_one(threshold: float) -> None:
+    """To the last bit, with slots without a value, until an alarm opens."""
+    draw = random.Random(7).random
+    values = [None if draw() < 0.1 else draw() for _ in range(400)]
+    slots = [uniform(value, 0.5) for value in values]
+    found, evidence = None, NO_EVIDENCE
+    for number, slot in enumerate(slots, 1):
+        evidence = after(evidence, slot, threshold)
+        if evidence.is_open:
+            found = number
+            break
+    assert until_open(NO_EVIDENCE.bets, map(factors, slots), threshold) == (found, evidence.bets)
+    assert (found is None) == (threshold > 50.0)
