@@ -58,6 +58,9 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
     >>> metric = {"mean": 0.9, "se": 0.01, "segments": {}, "origin": "learned", "hour_spread": 0.05}
     >>> metric_line("answered", metric, {"origin": "learned", "provisional": True}).split("  ")[-1]
     'hours may vary by 0.0500'
+    >>> frozen = metric | {"origin": "frozen", "provisional": True}
+    >>> metric_line("answered", frozen, {"origin": "frozen", "provisional": False}).split("  ")[-2:]
+    ['hours may vary by 0.0500', 'tolerates more until a whole day is known']
     """
     from monitor.stats.baseline import is_unsteady
 

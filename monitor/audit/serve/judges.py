@@ -58,7 +58,7 @@ def judge_row(found: JudgeInUse, on_control: JudgeOnControl, all_ms: tuple[int, 
             for name, one in ({} if correction is None else correction.metrics).items()
             if one.moved
         ),
-        _baseline_in_words(baseline, learning),
+        baseline_in_words(baseline, learning),
         None if baseline is None else milliseconds(baseline.effective_from.timestamp()),
         _span(found, all_ms),
     )
@@ -128,7 +128,16 @@ def _doubt_in_words(found: JudgeInUse) -> str:
     )
 
 
-def _baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:
+def baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] | None) -> str:
+    """Where what is normal is from, and whether it holds until more is known.
+
+    >>> from monitor.records.control import MetricBaseline
+    >>> frozen = {"application": "bot", "judge": "a@1", "origin": "frozen", "slots": 1_000}
+    >>> one = MetricBaseline(mean=0.9, provisional=True)
+    >>> fields = {**frozen, "effective_from": "2026-11-02T03:00:00Z", "metrics": {"answered": one}}
+    >>> baseline_in_words(BaselineRecord.model_validate(fields), None)
+    'frozen from 1,000 judged, tolerates more until a whole day is known'
+    """
     if record is None and learning is not None:
         return "is being learned: {:,} of {:,} judged, no alarm until then".format(*learning)
     if record is None:

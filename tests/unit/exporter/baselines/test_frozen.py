@@ -7,9 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from monitor.exporter.baselines.days import frozen_with_hours, frozen_with_rhythm
 from monitor.exporter.baselines.learning import LearningSettings, frozen, normal_of
+from monitor.exporter.baselines.schedule import show
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
 from monitor.stats.baseline import PROVISIONAL, STANDARD_ERRORS, Tolerance
 from monitor.stats.days import (
@@ -21,7 +23,8 @@ from monitor.stats.days import (
     unseen_spread,
 )
 from monitor.stats.period import DAY_S
-from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, DailyExporter
+from monitor.telemetry.exporter import ExporterTelemetry
+from tests.stages.daily_exporter import HOUR_S, METRICS, MORNING, PAIR, DailyExporter
 
 TOLERANCE = Tolerance(share=0.1)
 #: When it is frozen: at two in the afternoon of a second day, and in an hour of its bad ones.
@@ -88,6 +91,20 @@ def test_the_first_whole_day_ends_that() -> None:
     assert normal_of(exporter.baseline).metrics["faithfulness"].margin(TOLERANCE) == pytest.approx(
         max(2 * found.se, found.se + 0.1 * (1 - found.mean)) + found.hour_spread
     )
+
+
+def test_a_gauge_says_so_until_then() -> None:
+    """``rag_monitor_baseline_provisional`` is 1 from the freezing to the end of the first day."""
+    registry = CollectorRegistry()
+    telemetry = ExporterTelemetry(registry)
+    exporter, _ = of_four_hours()
+    found = list[float | None]()
+    for days in (range(0), range(1, 2), range(2, 3)):
+        exporter.play(days, bad_noons, hours=range(14, 24) if 1 in days else range(24))
+        show(exporter.baselines, exporter.scores, telemetry)
+        labels = {"application": PAIR[0], "judge": PAIR[1]}
+        found.append(registry.get_sample_value("rag_monitor_baseline_provisional", labels))
+    assert found == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(("hour", "most"), [(12, 0.0), (3, 0.2)])
