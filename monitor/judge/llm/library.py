@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from monitor.errors import ConfigurationError
 from monitor.judge.provider.answered import body_of
@@ -107,13 +107,28 @@ def _follow_no_redirects() -> None:
         setattr(requests.Session, "get_redirect_target", refused)  # noqa: B010
 
 
+@cache
+def _is_told_to_nobody() -> ContextVar[bool]:
+    """The library's own mark of a call of which it tells no callback, where its version has one.
+
+    It saves the record of a failed call, too, which is half of what such a call computes.
+    """
+    with suppress(ImportError):
+        from litellm._internal_context import is_internal_call as mark
+
+        return cast("ContextVar[bool]", mark)
+    return _IS_OURS
+
+
 async def completion(**arguments: Any) -> Any:
     """One call of the library, of which it tells no callback."""
-    token = _IS_OURS.set(True)
+    library, marks = litellm(), {_IS_OURS, _is_told_to_nobody()}
+    tokens = [(mark, mark.set(True)) for mark in marks]
     try:
-        return await litellm().acompletion(**arguments)
+        return await library.acompletion(**arguments)
     finally:
-        _IS_OURS.reset(token)
+        for mark, token in tokens:
+            mark.reset(token)
 
 
 def name_prefix(answer: Any, body: str) -> str | None:

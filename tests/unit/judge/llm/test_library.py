@@ -27,7 +27,8 @@ INTERACTION = {
 }
 #: In one process, since each import of the library takes seconds. Judges by models that litellm
 #: looks up on the network where it may, and by one for which a token is asked for first. Then asks
-#: for some addresses, as any session of requests does. Prints what came of it, and who was asked.
+#: by the library itself, as others in the process may, and for some addresses, as any session of
+#: requests does. Prints what came of it, who was asked, and what callbacks were told.
 WHOLE = """
 import asyncio, json, sys
 asked, said = [], {}
@@ -51,6 +52,18 @@ async def main(base, gateway):
     for model in ("anthropic/claude-3-5-haiku-latest", "openai/gpt-4o-mini", "some-model"):
         await judge(model, base, "k")
     said["token"] = await judge("databricks/some-model", gateway, "")
+    import litellm
+    told = [litellm.failure_callback, litellm._async_failure_callback]
+    for one in told:
+        one.append(lambda *_: said["told"].append("failed"))
+    said["told"] = []
+    for model in ("openai/gpt-4o-mini", "some-model"):
+        await judge(model, base, "k")
+    said["told of ours"], said["told"] = said["told"], []
+    try:
+        await litellm.acompletion("openai/m", [], api_base=base, api_key="k", max_retries=0)
+    except litellm.NotFoundError:
+        said["told of others"] = said.pop("told")
 def session(method, address):
     import requests
     try:
@@ -158,8 +171,14 @@ async def _whole(directory: Path) -> Whole:
 
 def test_nobody_else_is_asked(whole: Whole) -> None:
     """No list from the network, no telemetry: only the addresses that were given."""
-    assert len(whole.keys) == 3
+    assert len(whole.keys) == 6
     assert set(whole.said["asked"]) == {"127.0.0.1"}
+
+
+def test_nobody_is_told_of_calls_that_fail(whole: Whole) -> None:
+    """Callbacks of who uses the library in the same process are told of theirs."""
+    assert whole.said["told of ours"] == []
+    assert set(whole.said["told of others"]) == {"failed"}
 
 
 def test_no_token_is_asked_for_at_another_place(whole: Whole) -> None:
