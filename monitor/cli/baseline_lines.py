@@ -60,7 +60,7 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
     'hours may vary by 0.0500'
     >>> frozen = metric | {"origin": "frozen", "provisional": True}
     >>> metric_line("answered", frozen, {"origin": "frozen", "provisional": False}).split("  ")[-2:]
-    ['hours may vary by 0.0500', 'tolerates more until a whole day is known']
+    ['hours may vary by 0.0500', 'tolerates more until whole days are known']
     """
     from monitor.stats.baseline import is_unsteady
 
@@ -85,7 +85,7 @@ def metric_line(name: str, metric: dict[str, Any], row: dict[str, Any]) -> str:
         how = "may vary" if row["provisional"] or metric.get("provisional") else "vary"
         parts.append(f"hours {how} by {metric['hour_spread']:.4f}")
     if metric.get("provisional"):
-        parts.append("tolerates more until a whole day is known")
+        parts.append("tolerates more until whole days are known")
     if metric.get("hours"):
         parts.append(f"hours add {min(metric['hours']):+.4f} to {max(metric['hours']):+.4f}")
     return "  ".join([*parts, segments]).rstrip()
@@ -180,8 +180,8 @@ def doubts_of_frozen(record: BaselineRecord) -> list[str]:
     if seen:
         lines.append(
             f"{who}  from {slots} of {in_words(max(seen))}, which knows no other hours: it "
-            "tolerates a quarter of the mean and more until a whole day (UTC) after it is known; "
-            "the level stays"
+            "tolerates a quarter of the mean and more until whole days (UTC) tell them: one "
+            "where much is judged, seven at most; the level stays"
         )
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:

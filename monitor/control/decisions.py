@@ -40,7 +40,7 @@ def beside_decisions(before: BaselineRecord | None, found: BaselineRecord) -> Ba
     latest: dict[str, Decision] = {}
     for record in (before, found):
         for name, one in decided(record).items():
-            if one.at > anew and (name not in latest or one.at >= latest[name].at):
+            if one.at > anew and (name not in latest or _rank(one) >= _rank(latest[name])):
                 latest[name] = one
     metrics = {name: one.metric for name, one in latest.items()}
     base = _base(before, found, anew)
@@ -51,6 +51,11 @@ def beside_decisions(before: BaselineRecord | None, found: BaselineRecord) -> Ba
     if {**kept, **metrics} == base.metrics and not update:
         return base
     return base.model_copy(update={**update, "metrics": {**kept, **metrics}})
+
+
+def _rank(one: Decision) -> tuple[datetime, bool]:
+    """An earlier version writes the same decision without what it does not know of."""
+    return one.at, one.metric.frozen_until is not None
 
 
 def next_decision(known: BaselineRecord | None, at: datetime) -> datetime:

@@ -15,7 +15,7 @@ from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
 from monitor.errors import DependencyRefused, RecordSkipped
-from monitor.exporter.period import is_evidence
+from monitor.exporter.period import is_evidence, is_for_lack_of_money
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka.record import KafkaRecord
@@ -82,6 +82,7 @@ class SeenApplications(NamedTuple):
     None of them: it could not be read in time. ``share_read`` of the records of that time were
     read, and of these ``share_scored`` count for the period, None where that is not known. Of
     those ``share_watched`` have a value of a watched metric: only these teach a baseline of one.
+    ``spent`` are the days (when they begin, in epoch seconds) whose money did not reach.
     """
 
     found: Sequence[SeenApplication]
@@ -89,6 +90,7 @@ class SeenApplications(NamedTuple):
     share_read: float = 1.0
     share_scored: float | None = None
     share_watched: float = 1.0
+    spent: Collection[int] = ()
 
 
 NOTHING_SEEN: Final = SeenApplications((), 0.0)
@@ -135,12 +137,15 @@ class ReadScores:
     def __init__(self, since: float, window: tuple[float, float], watched: Collection[str]) -> None:
         self._since, self._window, self._watched = since, window, watched
         self.by_pair: dict[JudgedApplication, Sightings] = {}
+        self.spent = set[int]()
         self.number = self._teach = 0
         self._all, self._within = [0, 0], [0, 0]
 
     def add(self, value: bytes | None, timestamp_ms: int) -> None:
         """One more; what cannot be read is not scored."""
         self.number += 1
+        if is_for_lack_of_money(value):
+            self.spent.add(timestamp_ms // 1000 // DAY_S * DAY_S)
         line, (start, until) = score_line(value, self._watched), self._window
         self._teach += line is not None and line.watched
         scored = line is not None and line.scored
@@ -193,8 +198,10 @@ async def seen_applications(
         return NOTHING_SEEN
     share_read = 1.0 if is_whole else min(1.0, found.number / number)
     since = None if not earlier else start
-    seen_now = made(found.by_pair, since, now, settings, baselines, share_read)
-    return SeenApplications(seen_now, back_s, share_read, found.share_scored, found.share_watched)
+    seen_now = made(found.by_pair, since, now, settings, baselines, share_read, found.spent)
+    return SeenApplications(
+        seen_now, back_s, share_read, found.share_scored, found.share_watched, found.spent
+    )
 
 
 async def _looked_back(scan: TopicScan, topic: str, longest_s: int, now: float) -> tuple[int, int]:
@@ -275,11 +282,12 @@ def made(
     settings: Settings,
     baselines: Mapping[str, BaselineRecord],
     share_read: float = 1.0,
+    spent: Collection[int] = (),
 ) -> list[SeenApplication]:
     """Those that are scored yet, by what was read of each from ``since`` on.
 
-    ``since`` is None where there are no earlier ones. One with a baseline that holds has not ended,
-    if no other judge of its application has come after it.
+    ``since`` is None where there are no earlier ones; ``spent`` as ``seconds_seen`` has it. One
+    with a baseline that holds has not ended, if no other judge of its application has come after.
     """
     watched = set[str](settings.drift.metrics)
     fixed = fixed_baselines(settings.drift.baselines)
@@ -291,7 +299,7 @@ def made(
     for pair, read in scored.items():
         times = sorted(read.times)
         one = _with_baseline(
-            seen(pair, read, since, now, share_read), times, now, watched, fixed, baselines
+            seen(pair, read, since, now, share_read, spent), times, now, watched, fixed, baselines
         )
         is_replaced = times[-1] < latest[pair[0]]
         stays = one.has_baseline and not is_replaced
@@ -344,8 +352,9 @@ def seen(
     since: float | None,
     now: float,
     share_read: float = 1.0,
+    spent: Collection[int] = (),
 ) -> SeenApplication:
-    """Of one that is scored.
+    """Of one that is scored; ``spent`` as ``seconds_seen`` has it.
 
     >>> hours = [hour * 3_600.0 for hour in range(36)]
     >>> one = seen(("bot", "a@1"), Sightings(hours, 0.0, 36), None, 1.5 * DAY_S)
@@ -358,18 +367,28 @@ def seen(
     began = since is None or first - since > _GAPS * (now - first) / sighted.number
     start = first if since is None or began else since
     midnight = now // DAY_S * DAY_S
-    per_day = pace_since(bisect_left(times, midnight), start, midnight)
-    if per_day is None:
+    if midnight - start >= DAY_S:
+        number, seen_s = bisect_left(times, midnight), seconds_seen(start, midnight, spent)
+    else:
         least_s = LEAST_KNOWN_S if since is None or began else 1.0
-        per_day = len(times) / max(least_s, now - start) * DAY_S
+        number, seen_s = len(times), max(least_s, seconds_seen(start, now, spent))
+    per_day = number / seen_s * DAY_S
     return SeenApplication(*pair, per_day / share_read, now - times[0] if began else None)
 
 
-def pace_since(number: int, began: float, until: float) -> float | None:
-    """How many a day, of so many between two times; None for less than a day.
+def seconds_seen(began: float, until: float, spent: Collection[int]) -> float:
+    """Seconds between two times of which it is known how many are scored in them.
 
-    >>> pace_since(30, 0.0, 1.5 * DAY_S), pace_since(30, 0.0, 0.5 * DAY_S)
-    (20.0, None)
+    The days of ``spent``, by when they begin, are known as a whole: of what is left of them nothing
+    would have been scored, since their money was spent.
+
+    >>> seconds_seen(18 * 3_600.0, DAY_S + 3_600.0, ()) / 3_600
+    7.0
+    >>> [seconds_seen(18 * 3_600.0, DAY_S + 3_600.0, spent) / 3_600 for spent in ([0], [0, DAY_S])]
+    [25.0, 48.0]
     """
-    days = (until - began) / DAY_S
-    return number / days if days >= 1 else None
+    found = 0.0
+    for day in range(int(began // DAY_S), math.ceil(until / DAY_S)):
+        start, end = day * DAY_S, (day + 1) * DAY_S
+        found += DAY_S if start in spent else min(until, end) - max(began, start)
+    return found

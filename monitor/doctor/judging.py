@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from monitor.app.inspection import price_per_million
@@ -13,7 +14,7 @@ from monitor.doctor.applications import (
     LEAST_KNOWN_S,
     NOTHING_SEEN,
     SeenApplications,
-    pace_since,
+    seconds_seen,
     seen_applications,
 )
 from monitor.exporter.period import ScoredPace, first_record, scored_pace
@@ -106,13 +107,13 @@ async def _scored(
         if found is None:
             return None
         paced = await _paced(scan, topic, now) if found.has_day else None
-        span = span_of(settings, found.per_day)
+        span = span_of(settings, found.per_day())
         if paced is not None and settings.drift.period_s is None:
             span = paced.span
-        seen = await seen_applications(settings, scan, span, (found.began, found.until), now)
+        seen = await seen_applications(settings, scan, span, found.window, now)
     finally:
         await scan.stop()
-    records = found.per_day
+    records = found.per_day(seen.spent)
     share = 1.0 if seen.share_scored is None else seen.share_scored
     if paced is None:  # as exporters will, once there is a whole day
         span = span_of(settings, share * records)
@@ -123,17 +124,32 @@ async def _scored(
 
 
 class _RecordPace(NamedTuple):
-    """Records a day, as counted from ``began`` to ``until``.
+    """So many records from ``began`` to ``until``, which may come for a day yet.
 
     Those are whole days; or ``first_s`` seconds, the first ones that there are. ``has_day``: some
     are of a day that is over.
     """
 
-    per_day: float
+    number: int
     began: float
     until: float
     has_day: bool
     first_s: float | None = None
+
+    def per_day(self, spent: Collection[int] = ()) -> float:
+        """How many a day; of the days of ``spent`` the money did not reach, see ``seconds_seen``.
+
+        >>> evening = _RecordPace(100, DAY_S - 3_600.0, DAY_S + 3_600.0, True, 7_200.0)
+        >>> evening.per_day(), evening.per_day([0, DAY_S])
+        (1200.0, 50.0)
+        """
+        seen_s = seconds_seen(self.began, self.until, spent)
+        return self.number / max(self.first_s or 0.0, seen_s) * DAY_S
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """When they came, by any clock: of those that are ahead, too."""
+        return self.began, self.until if self.first_s is None else math.inf
 
 
 async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace | None:
@@ -147,18 +163,16 @@ async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace |
     recent, begun = len(days) - RECENT_DAYS, began_on(days)
     has_day = any(days[recent:])
     if not has_day and not today:  # the clocks of all who send are ahead, if there is any
-        per_day = later / LEAST_KNOWN_S * DAY_S
-        return _RecordPace(per_day, now, ahead, has_day, LEAST_KNOWN_S) if later else None
+        return _RecordPace(later, now, now, has_day, LEAST_KNOWN_S) if later else None
     if has_day and begun is not None and begun < recent:
-        return _RecordPace(sum(days[recent:]) / RECENT_DAYS, bounds[recent], midnight, has_day)
+        return _RecordPace(sum(days[recent:]), bounds[recent], midnight, has_day)
     first = begun if has_day and begun is not None else len(days)
     counts = [*days, today][first:]
     began = float(await first_record(scan, topic, bounds[first:-1], counts))
-    whole = pace_since(sum(days[first:]), began, midnight)
-    if whole is not None:
-        return _RecordPace(whole, began, midnight, has_day)
+    if midnight - began >= DAY_S:
+        return _RecordPace(sum(days[first:]), began, midnight, has_day)
     first_s = max(LEAST_KNOWN_S, now - began)
-    return _RecordPace(sum(counts) / first_s * DAY_S, began, ahead, has_day, first_s)
+    return _RecordPace(sum(counts), began, now, has_day, first_s)
 
 
 async def _paced(scan: TopicScan, topic: str, now: float) -> ScoredPace | None:
@@ -182,8 +196,8 @@ async def _sent_a_day(
     finally:
         await scan.stop()
     known = [each for each in found if each is not None]
-    largest = max(known, key=lambda each: each.per_day, default=None)
-    return sum(each.per_day for each in known), None if largest is None else largest.first_s
+    largest = max(known, key=lambda each: each.per_day(), default=None)
+    return sum(each.per_day() for each in known), None if largest is None else largest.first_s
 
 
 async def _scan(connection: Connection) -> TopicScan:

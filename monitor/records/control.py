@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
-from typing import Annotated, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from monitor.errors import RecordSkipped
 from monitor.records import AnyMinor, Frozen, Score
@@ -43,13 +43,19 @@ SET_BY: Final = "by"
 MOST_NAME: Final = 100
 #: The year 9000: what is written as a record's time need not be one.
 _LAST: Final = 221_845_392_000.0
+_LAST_DAY: Final = date(9000, 1, 1)
+#: Sums are rounded, each for itself.
+_ROUNDED: Final = 1.0 + 1e-9
 #: What is shown for all applications together; no label of an application.
 EVERY: Final = "*"
 
 Origin = Literal["learned", "set", "frozen"]
 
 
-NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+#: Beyond any weight, error or count, and small enough for squares and sums of them.
+_LARGEST: Final = 2.0**60
+NotNegative = Annotated[float, Field(ge=0.0, le=_LARGEST, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
 HourOffset = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 HOURS: Final = 24
 
@@ -72,20 +78,20 @@ class MetricBaseline(Frozen):
     ``learned_in_alarm_of`` is the judge whose alarm of the same
     metric and application was open then: what was bad may be what is normal here. What people froze
     is of the scores from ``frozen_from`` to ``frozen_until``, in event time; from less than a day
-    it is ``provisional`` until the first whole day after it is known.
+    it is ``provisional`` until whole days after it tell how far hours lie apart.
     """
 
     mean: Score
     se: NotNegative = 0.0
     segments: dict[str, Score] = Field(default_factory=dict)
     spreads: dict[str, tuple[Score, NotNegative]] = Field(default_factory=dict)
-    dependence: Annotated[float, Field(ge=1.0, allow_inf_nan=False)] = 1.0
-    values: int = Field(0, ge=0)
+    dependence: Annotated[float, Field(ge=1.0, le=_LARGEST, allow_inf_nan=False)] = 1.0
+    values: Count = 0
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
     hour_spread: NotNegative = 0.0
     hours: tuple[HourOffset, ...] = ()
-    days: int = Field(0, ge=0)
+    days: Count = 0
     first_mean: Score | None = None
     origin: Origin | None = None
     effective_from: AwareDatetime | None = None
@@ -125,7 +131,7 @@ class BaselineRecord(Keyed):
     judge: str
     origin: Origin
     effective_from: AwareDatetime
-    slots: int = Field(0, ge=0, description="scored slots that it was learned from")
+    slots: Count = Field(0, description="scored slots that it was learned from")
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
     learned_after: AwareDatetime | None = None
@@ -151,9 +157,31 @@ class BaselineRecord(Keyed):
         return baseline_key(self.application, self.judge)
 
 
+def _of_values(hour: tuple[int, float, float, float, float, float]) -> tuple[Any, ...]:
+    """Refuses sums that no values of 0 to 1 have: the numbers of a week are divided by them."""
+    n, u, ux, uu, uux, uuxx = hour
+    if not n and not any(hour):
+        return hour
+    in_order = 0.0 <= ux <= u * _ROUNDED and 0.0 <= uuxx <= uux * _ROUNDED <= uu * _ROUNDED**2
+    # The squares of n weights, of which none is below 0, are between their sum's over n and all.
+    if not (n and in_order and n / _LARGEST <= u <= n * _LARGEST):
+        raise ValueError("an hour needs n, Σu, Σux, Σu², Σu²x and Σu²x² of n values from 0 to 1")
+    if not u * u <= n * uu * _ROUNDED <= n * u * u * _ROUNDED**2:
+        raise ValueError("an hour needs a Σu² between (Σu)²/n and (Σu)²")
+    return hour
+
+
+def _has_a_morrow(day: date) -> date:
+    if day > _LAST_DAY:
+        raise ValueError(f"a day is no later than {_LAST_DAY}")
+    return day
+
+
+_Sum = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 #: Values of an hour: how many, Σu, Σux, Σu², Σu²x and Σu²x².
-HourOfDay = tuple[
-    Annotated[int, Field(ge=0)], NotNegative, NotNegative, NotNegative, NotNegative, NotNegative
+HourOfDay = Annotated[
+    tuple[Count, _Sum, _Sum, _Sum, _Sum, _Sum],
+    AfterValidator(_of_values),
 ]
 
 
@@ -168,7 +196,7 @@ class DayRecord(Keyed):
     kind: Literal["day"] = DAY
     application: str
     judge: str
-    day: date
+    day: Annotated[date, AfterValidator(_has_a_morrow)]
     metrics: dict[str, Annotated[tuple[HourOfDay, ...], Field(min_length=24, max_length=24)]]
 
     @property
@@ -198,7 +226,7 @@ class CalibrationRecord(Keyed):
     application: str
     judge: str
     effective_from: AwareDatetime
-    slots: int = Field(ge=1, description="scored slots with a signal that it was learned from")
+    slots: Count = Field(ge=1, description="scored slots with a signal that it was learned from")
     edges: tuple[Signal, ...]
     spreads: tuple[Spread, ...]
     expected: dict[str, tuple[Score, ...]]

@@ -24,7 +24,7 @@ from monitor.records.judgement import (
 from monitor.records.outcome import Outcome
 
 SCORE_SCHEMA: Final = "rag.score/1"
-#: Beyond any slot, and small enough for its square in the sums.
+#: Beyond any slot, and small enough for its square in the sums; as is one over it.
 _LARGEST_WEIGHT: Final = 2.0**60
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -50,7 +50,7 @@ class SamplingRecord(Frozen):
     kind: Kind
     m: int | None = Field(1, ge=1)
     q: float | None = Field(1.0, gt=0.0, le=1.0)
-    u: float | None = Field(1.0, gt=0.0, le=_LARGEST_WEIGHT)
+    u: float | None = Field(1.0, ge=1.0 / _LARGEST_WEIGHT, le=_LARGEST_WEIGHT)
     signal: float | None = None
     segments: dict[str, Members] = {}
     expected: dict[str, tuple[Score, Score]] = {}

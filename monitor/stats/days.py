@@ -234,6 +234,25 @@ def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
     return found if is_beyond_chance(found, freedom) else 1.0
 
 
+def tell_hours(hours: Sequence[HourSums], dependence: float) -> bool:
+    """Whether chance moves the mean of an hour by less than half of what a swing of a quarter does.
+
+    That is V·mean noise of m_h ≤ (¼·m)²/8, over at least twelve hours with a value. A swing of ±a
+    has the standard deviation a/√2. Where chance moves it by more, a spread of 0 may be chance.
+
+    >>> def of(n: int) -> HourSums:
+    ...     return HourSums(n, n * 1.0, n * 0.5, n * 1.0, n * 0.5, n * 0.5)
+    >>> [tell_hours([of(n)] * 24, 1.0) for n in (127, 128)], tell_hours([of(500)] * 11, 1.0)
+    ([False, True], False)
+    """
+    seen = [hour for hour in hours if hour.u]
+    if len(seen) < NEEDED_HOURS:
+        return False
+    mean = summed(seen).mean
+    noise = dependence * math.fsum(hour.noise(mean) for hour in seen) / len(seen)
+    return noise <= (PROVISIONAL * mean) ** 2 / 8.0
+
+
 def hour_spread(hours: Iterable[HourSums], dependence: float) -> float:
     """τ_h, how far hours of the first day or days lie apart; 0 where chance alone may do that.
 

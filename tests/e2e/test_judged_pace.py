@@ -134,6 +134,9 @@ async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: Ka
     assert found.span == horizon_span(300) == HorizonSpan(7 * DAY_S, 8 * DAY_S)
     assert of_times(times, until + 60.0, refused) == found.span
     assert of_times(times, until + 60.0) != found.span
+    assert found.per_day == pytest.approx(300, rel=0.01)
+    (one,) = found.seen.found
+    assert one.per_day == pytest.approx(300, rel=0.01)
 
 
 @pytest.mark.timeout(120)

@@ -52,26 +52,38 @@ class DailyExporter:
         seed: int = 1,
         segment: str = "",
         hours: range = range(24),
+        steady: int = 0,
     ) -> DailyExporter:
-        """Eight scores an hour, of these hours of a day; every ``rare``-th has a second metric."""
+        """Eight scores an hour, of these hours of a day; every ``rare``-th has a second metric.
+
+        ``steady``: so many in their place, each as bad as all of the hour are.
+        """
         for day in days:
             for hour in hours:
-                self.add(day, hour, law, rare=rare, seed=seed, segment=segment)
+                self.add(day, hour, law, rare=rare, seed=seed, segment=segment, steady=steady)
                 self.look(MORNING + day * DAY_S + (hour + 1) * HOUR_S)
         return self
 
     def add(
-        self, day: int, hour: int, law: Law, *, rare: int = 0, seed: int = 1, segment: str = ""
+        self,
+        day: int,
+        hour: int,
+        law: Law,
+        *,
+        rare: int = 0,
+        seed: int = 1,
+        segment: str = "",
+        steady: int = 0,
     ) -> None:
         """The scores of an hour."""
-        rng = random.Random(f"{seed} {day} {hour}")
-        for number in range(8):
-            name = (day * 24 + hour) * 8 + number
-            bad = float(rng.random() < law(day, hour))
+        rng, many = random.Random(f"{seed} {day} {hour}"), steady or 8
+        for number in range(many):
+            name = (day * 24 + hour) * many + number
+            bad = law(day, hour) if steady else float(rng.random() < law(day, hour))
             scores = {"faithfulness": 1.0 - bad}
             if rare and name % rare == 0:
                 scores["context_recall"] = 1.0 - bad
-            at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 400
+            at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 3_200 // many
             one = record(str(name + 1), at, scores=scores, segment=segment)
             self.scores.add(one, one.to_json())
 

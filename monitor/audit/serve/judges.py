@@ -136,7 +136,7 @@ def baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] |
     >>> one = MetricBaseline(mean=0.9, provisional=True)
     >>> fields = {**frozen, "effective_from": "2026-11-02T03:00:00Z", "metrics": {"answered": one}}
     >>> baseline_in_words(BaselineRecord.model_validate(fields), None)
-    'frozen from 1,000 judged, tolerates more until a whole day is known'
+    'frozen from 1,000 judged, tolerates more until whole days are known'
     """
     if record is None and learning is not None:
         return "is being learned: {:,} of {:,} judged, no alarm until then".format(*learning)
@@ -150,5 +150,5 @@ def baseline_in_words(record: BaselineRecord | None, learning: tuple[int, int] |
     if record.provisional:
         until = ", provisional until drift.learn_for is full"
     elif record.tolerates_more:
-        until = ", tolerates more until a whole day is known"
+        until = ", tolerates more until whole days are known"
     return f"{how}{of}{until}"

@@ -204,13 +204,13 @@ class Baselines:
         found: list[Keyed] = []
         for _, record in sorted(self._records.items()):
             day = yield from self._days.due(record, now, was_open)
-            refined = self._days.refined(record, was_open)
+            refined = self._days.refined(record, now, was_open)
             found += [one for one in (day, refined) if one is not None]
         return found
 
-    def days(self, record: BaselineRecord, metric: str) -> list[DayRecord]:
-        """The whole days after it that are known of a metric."""
-        return self._days.known_of(record, metric)
+    def days(self, record: BaselineRecord, metric: str, now: float) -> list[DayRecord]:
+        """The whole days after it, until ``now``, that are known of a metric."""
+        return self._days.known_of(record, metric, now)
 
     def status(self) -> Iterator[BaselineStatus]:
         """Every application and judge that has detectors, in order; as of the last ``learn``."""

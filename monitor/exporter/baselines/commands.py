@@ -103,7 +103,7 @@ def rows(access: BaselineAccess, now: float) -> list[BaselineRow]:
     records = {(r.application, r.judge): r for r in access.baselines.records().values()}
     chosen, without = (
         access.baselines.learning_settings,
-        without_baseline(access.baselines, access.aggregator.watched()),
+        without_baseline(access.baselines, access.aggregator.watched(), now),
     )
     found = []
     for pair in sorted({*status, *records}):

@@ -4,7 +4,8 @@ A baseline is learned within a day or two, and nobody has seen a week then. From
 on there is a record of sums for each; with seven of them every metric gets hours and the spread of
 days, once. A metric that had too few values for a baseline gets one from them, too. What people
 froze gets the hours and the spread, and keeps its level: that they have decided. From less than a
-day it knows no other hours, until the first whole day says how far they lie apart.
+day it knows no other hours, until whole days say how far they lie apart: the first one where much
+is judged.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from monitor.stats.days import (
     is_better,
     rhythm,
     summed,
+    tell_hours,
     usual_hours,
 )
 from monitor.stats.period import DAY_S
@@ -72,16 +74,17 @@ class Days:
         if pair is not None:
             del self._days[pair][key]
 
-    def after(self, record: BaselineRecord) -> list[DayRecord]:
-        """The whole days after a baseline was learned, in their order."""
+    def after(self, record: BaselineRecord, now: float) -> list[DayRecord]:
+        """The whole days from when a baseline was learned until ``now``, in their order."""
         found = self._days.get((record.application, record.judge), {}).values()
-        begin = record.effective_from.timestamp()
-        return sorted((day for day in found if day.start >= begin), key=lambda day: day.day)
+        begin, last = record.effective_from.timestamp(), now - DAY_S
+        days = [day for day in found if begin <= day.start <= last]
+        return sorted(days, key=lambda day: day.day)
 
-    def known_of(self, record: BaselineRecord, name: str) -> list[DayRecord]:
+    def known_of(self, record: BaselineRecord, name: str, now: float) -> list[DayRecord]:
         """Those of them that say something of a metric: after it was frozen, if it was."""
-        begin = _begin(record, name)
-        return [day for day in self.after(record) if name in day.metrics and day.start >= begin]
+        begin, days = _begin(record, name), self.after(record, now)
+        return [day for day in days if name in day.metrics and day.start >= begin]
 
     def due(
         self, record: BaselineRecord, now: float, was_open: WasOpen
@@ -93,7 +96,7 @@ class Days:
         if not wanted or now - self._wait_s < end:
             return None
         yesterday = datetime.fromtimestamp(start, UTC).date()
-        if any(day.day == yesterday for day in self.after(record)):
+        if any(day.day == yesterday for day in self.after(record, now)):
             return None
         metrics: dict[str, tuple[HourOfDay, ...]] = {}
         for name in wanted:
@@ -112,16 +115,18 @@ class Days:
             application=record.application, judge=record.judge, day=yesterday, metrics=metrics
         )
 
-    def refined(self, record: BaselineRecord, was_open: WasOpen) -> BaselineRecord | None:
+    def refined(
+        self, record: BaselineRecord, now: float, was_open: WasOpen
+    ) -> BaselineRecord | None:
         """The baseline with what its days say of some metrics; None where it is as it was."""
-        if not self.after(record):
+        if not self.after(record, now):
             return None
         metrics = dict(record.metrics)
         for name in self._wanted(record):
             key = DriftKey(name, record.application, record.judge)
             if was_open(key, math.inf):
                 continue  # its evidence would be gone
-            made = self._made(name, record)
+            made = self._made(name, record, now)
             if made is not None:
                 metrics[name] = made
         return None if metrics == record.metrics else record.model_copy(update={"metrics": metrics})
@@ -138,8 +143,8 @@ class Days:
         open_ = {name for name, one in metrics.items() if _frozen_between(one) and not one.days}
         return [name for name in self._drift.settings.metrics if name in open_ or name not in done]
 
-    def _made(self, name: str, record: BaselineRecord) -> MetricBaseline | None:
-        before, with_it = record.metrics.get(name), self.known_of(record, name)
+    def _made(self, name: str, record: BaselineRecord, now: float) -> MetricBaseline | None:
+        before, with_it = record.metrics.get(name), self.known_of(record, name, now)
         needed = 1 if before is not None and before.provisional else NEEDED_DAYS
         if before is not None and len(with_it) < needed:
             return None  # it is asked every minute: the sums of a week are not read for that
@@ -207,20 +212,22 @@ def with_rhythm(name: str, made: MetricBaseline, found: Rhythm, last: datetime) 
 
 def _of_frozen(
     name: str, made: MetricBaseline, of_days: Sequence[_Day], last: datetime
-) -> MetricBaseline:
-    """By a week of days, or by fewer while there is no week."""
+) -> MetricBaseline | None:
+    """By a week of days; by fewer, once they tell how far hours lie apart; None before."""
     by_hour, found = [summed(hour) for hour in zip(*of_days, strict=True)], rhythm(of_days)
-    if found is None:
-        return frozen_with_hours(made, by_hour, last)
-    return frozen_with_rhythm(name, made, found, by_hour, last)
+    if found is not None:
+        return frozen_with_rhythm(name, made, found, by_hour, last)
+    if not made.provisional or not tell_hours(by_hour, made.dependence):
+        return None
+    return frozen_with_hours(made, by_hour, last)
 
 
 def frozen_with_hours(
     made: MetricBaseline, by_hour: Sequence[HourSums], last: datetime
 ) -> MetricBaseline:
-    """What people froze, once a day tells how far hours lie apart, and which of them were frozen.
+    """What people froze, once days tell how far hours lie apart, and which of them were frozen.
 
-    τ_h is that of the day, less what the hours that were frozen add to its mean, and at least 0:
+    τ_h is that of the days, less what the hours that were frozen add to its mean, and at least 0:
     their mean stays the level until a week tells more.
     """
     added = _added(made, usual_hours(by_hour), by_hour)

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def without_baseline(
-    baselines: Baselines, counted: Iterable[Candidate]
+    baselines: Baselines, counted: Iterable[Candidate], now: float
 ) -> dict[JudgedApplication, dict[str, Row]]:
     """By application and judge, and then by metric; ``counted`` are the slots that were read.
 
@@ -38,7 +38,7 @@ def without_baseline(
         record = records[key[1:]]
         learns_from, of_days = learns_from_of(record), list[int]()
         if record is not None and learns_from == "days":
-            known = baselines.days(record, key.metric)
+            known = baselines.days(record, key.metric, now)
             of_days = [sum(hour[0] for hour in one.metrics[key.metric]) for one in known]
         found.setdefault(key[1:], {})[key.metric] = {
             "values": values[key],

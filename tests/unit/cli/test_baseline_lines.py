@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -51,12 +52,12 @@ def test_what_was_set_was_not_learned(days: int, how: str) -> None:
 def test_while_provisional_it_waits_for_the_day() -> None:
     """Slots are full already."""
     exporter = DailyExporter().play(range(1), steady, rare=24, hours=range(20))
-    rows = without_baseline(exporter.baselines, exporter.scores.watched())[PAIR]
+    rows = without_baseline(exporter.baselines, exporter.scores.watched(), math.inf)[PAIR]
     assert without_line(RARE, rows[RARE]).endswith(
         "it takes 60, when 24 h are full and no alarm is open"
     )
     early = DailyExporter().play(range(1), steady, rare=24, hours=range(6))
-    rows = without_baseline(early.baselines, early.scores.watched())[PAIR]
+    rows = without_baseline(early.baselines, early.scores.watched(), math.inf)[PAIR]
     assert without_line(RARE, rows[RARE]).endswith("when a week or 100 slots are full")
 
 

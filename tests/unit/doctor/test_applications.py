@@ -14,7 +14,6 @@ from monitor.doctor.applications import (
     SeenApplication,
     Sightings,
     made,
-    pace_since,
     score_line,
     seen,
 )
@@ -219,8 +218,15 @@ def test_after_a_reset_it_is_learned_from_what_came_then(
     assert left == pytest.approx((7.0 - anew_days) * DAY_S, abs=3_700.0)
 
 
-def test_a_pace_is_of_the_time_that_it_is_of() -> None:
-    """Less than a day tells none."""
-    assert pace_since(17, 2.0 * DAY_S, 2.85 * DAY_S) is None
-    assert pace_since(124, 0.0, 6.2 * DAY_S) == pytest.approx(20.0)
+@pytest.mark.parametrize("now", [2 * DAY_S + 60.0, 2.2 * DAY_S, 3 * DAY_S])
+def test_money_that_is_spent_in_an_evening_is_for_a_day(now: float) -> None:
+    """100 within ten minutes, then none until midnight, or on the whole day after it."""
+    evening = Sightings([1.75 * DAY_S + 6.0 * n for n in range(100)], 1.75 * DAY_S, 100)
+    spent = [DAY_S, 2 * DAY_S]
+    assert seen(PAIR, evening, None, now, spent=spent).per_day == pytest.approx(50.0)
+    assert seen(PAIR, evening, None, now).per_day >= 80.0
+
+
+def test_a_first_part_is_a_bound() -> None:
+    """The one that has any."""
     assert first_bound([0, 10, 20], [0, 5]) == 10

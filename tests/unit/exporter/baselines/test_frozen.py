@@ -1,10 +1,10 @@
-"""What people froze: more is tolerated until a day is known, and after a week its hours count."""
+"""What people froze: more is tolerated until days tell, and after a week its hours count."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -36,10 +36,14 @@ def bad_noons(_day: int, hour: int) -> float:
     return 0.4 if 10 <= hour < 14 else 0.16
 
 
-def of_four_hours(law: int = 1) -> tuple[DailyExporter, BaselineRecord]:
-    """Learned in a day; the four bad hours of the next one are frozen."""
-    exporter = DailyExporter().play(range(1), bad_noons, seed=law)
-    exporter.play(range(1, 2), bad_noons, seed=law, hours=range(14))
+def at_two() -> DailyExporter:
+    """Learned in a day; the next one is past its bad hours."""
+    return DailyExporter().play(range(1), bad_noons).play(range(1, 2), bad_noons, hours=range(14))
+
+
+def of_four_hours() -> tuple[DailyExporter, BaselineRecord]:
+    """These are frozen."""
+    exporter = at_two()
     return exporter, exporter.freeze(FROZEN_AT, 32)
 
 
@@ -74,12 +78,12 @@ def test_hours_that_were_not_seen_are_tolerated() -> None:
         assert not other.tolerates_more
 
 
-def test_the_first_whole_day_ends_that() -> None:
+def test_the_first_whole_day_ends_that_where_it_tells_how_far_hours_lie_apart() -> None:
     """The day on which it was frozen is none. Its mean, and what it was frozen from, stay."""
     exporter, made = of_four_hours()
     exporter.play(range(1, 2), bad_noons, hours=range(14, 24))
     assert exporter.baseline == made
-    exporter.play(range(2, 3), bad_noons)
+    exporter.play(range(2, 3), bad_noons, steady=100)
     before, found = of_metric(made), exporter.metric()
     assert not exporter.baseline.tolerates_more
     assert found.effective_from is not None
@@ -93,6 +97,26 @@ def test_the_first_whole_day_ends_that() -> None:
     )
 
 
+def test_few_days_that_tell_nothing_change_nothing() -> None:
+    """Eight scores an hour: that its mean is as that of others may be chance."""
+    exporter, made = of_four_hours()
+    exporter.play(range(1, 2), bad_noons, hours=range(14, 24)).play(range(2, 8), bad_noons)
+    assert (len(exporter.days()), exporter.baseline) == (6, made)
+
+
+def test_a_day_that_is_not_over_tells_nothing() -> None:
+    """Nor does one that is behind it: a record may say anything."""
+    told, _ = of_four_hours()
+    told.play(range(1, 2), bad_noons, hours=range(14, 24)).play(range(2, 3), bad_noons, steady=100)
+    (day,) = told.days()
+    for later in (date(2090, 1, 1), day.day + timedelta(1), date(9000, 1, 1)):
+        exporter, made = of_four_hours()
+        one = day.model_copy(update={"day": later})
+        exporter.control.apply(one.key.encode(), one.to_json())
+        exporter.play(range(1, 2), bad_noons, hours=range(14, 24))
+        assert exporter.baseline == made, later
+
+
 def test_a_gauge_says_so_until_then() -> None:
     """``rag_monitor_baseline_provisional`` is 1 from the freezing to the end of the first day."""
     registry = CollectorRegistry()
@@ -100,7 +124,8 @@ def test_a_gauge_says_so_until_then() -> None:
     exporter, _ = of_four_hours()
     found = list[float | None]()
     for days in (range(0), range(1, 2), range(2, 3)):
-        exporter.play(days, bad_noons, hours=range(14, 24) if 1 in days else range(24))
+        hours, steady = (range(14, 24), 0) if 1 in days else (range(24), 100)
+        exporter.play(days, bad_noons, hours=hours, steady=steady)
         show(exporter.baselines, exporter.scores, telemetry)
         labels = {"application": PAIR[0], "judge": PAIR[1]}
         found.append(registry.get_sample_value("rag_monitor_baseline_provisional", labels))
@@ -148,25 +173,39 @@ def test_seven_whole_days_tell_its_hours_and_its_level_stays() -> None:
 
 def test_what_an_earlier_version_froze_stays() -> None:
     """Nobody knows in which hours that was."""
-    exporter, made = of_four_hours()
-    gone = {"frozen_from": None, "frozen_until": None, "provisional": False}
-    old = of_metric(made).model_copy(update=gone)
-    earlier = made.model_copy(update={"metrics": {"faithfulness": old}})
+    earlier, exporter = as_earlier(of_four_hours()[1]), at_two()
     exporter.control.apply(earlier.key.encode(), earlier.to_json())
     exporter.play(range(2, 11), bad_noons)
-    assert exporter.metric() == old
+    assert exporter.metric() == of_metric(earlier)
     assert exporter.days() == []
+
+
+def test_an_earlier_version_that_writes_it_again_leaves_it_as_it_was() -> None:
+    """It reads no more than it knows, and writes that: what was frozen is written once more."""
+    exporter, made = of_four_hours()
+    earlier = as_earlier(made)
+    exporter.control.apply(earlier.key.encode(), earlier.to_json())
+    assert exporter.baseline == made
+    exporter.look(FROZEN_AT + HOUR_S)
+    assert exporter.published[-1] == made
+
+
+def as_earlier(made: BaselineRecord) -> BaselineRecord:
+    """What a version knows of it that does not know when it was frozen."""
+    gone = {"frozen_from": None, "frozen_until": None, "provisional": False}
+    old = of_metric(made).model_copy(update=gone)
+    return made.model_copy(update={"metrics": {"faithfulness": old}})
 
 
 def test_a_record_may_say_any_time() -> None:
     """Of 2,000 years, of none, or backwards: the exporter goes on, in time."""
-    exporter, made = of_four_hours()
+    _, made = of_four_hours()
     long_ago, end = datetime(1, 1, 2, tzinfo=UTC), of_metric(made).frozen_until
     for begin, until in ((long_ago, end), (end, end), (end, long_ago), (None, end), (end, None)):
         other = {"frozen_from": begin, "frozen_until": until}
         metrics = {"faithfulness": of_metric(made).model_copy(update=other)}
         changed = made.model_copy(update={"metrics": metrics})
-        exporter, _ = of_four_hours()
+        exporter = at_two()
         exporter.control.apply(changed.key.encode(), changed.to_json())
         exporter.play(range(2, 9), bad_noons)
         assert exporter.metric().days == (7 if begin and until else 0)

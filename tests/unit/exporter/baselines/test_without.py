@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from monitor.cli.baseline_lines import without_line
@@ -25,7 +26,7 @@ def steady(_day: int, _hour: int) -> float:
 
 def lacking(exporter: DailyExporter) -> dict[str, Row]:
     """Of the only application."""
-    return without_baseline(exporter.baselines, exporter.scores.watched()).get(PAIR, {})
+    return without_baseline(exporter.baselines, exporter.scores.watched(), math.inf).get(PAIR, {})
 
 
 def test_a_rare_metric_is_named_with_its_values_and_what_it_takes() -> None:
