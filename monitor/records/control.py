@@ -55,7 +55,7 @@ Origin = Literal["learned", "set", "frozen"]
 #: Beyond any weight, error or count, and small enough for squares and sums of them.
 _LARGEST: Final = 2.0**60
 NotNegative = Annotated[float, Field(ge=0.0, le=_LARGEST, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, le=2**53)]
+HowMany = Annotated[int, Field(ge=0, le=2**53)]
 HourOffset = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 HOURS: Final = 24
 
@@ -86,12 +86,12 @@ class MetricBaseline(Frozen):
     segments: dict[str, Score] = Field(default_factory=dict)
     spreads: dict[str, tuple[Score, NotNegative]] = Field(default_factory=dict)
     dependence: Annotated[float, Field(ge=1.0, le=_LARGEST, allow_inf_nan=False)] = 1.0
-    values: Count = 0
+    values: HowMany = 0
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
     hour_spread: NotNegative = 0.0
     hours: tuple[HourOffset, ...] = ()
-    days: Count = 0
+    days: HowMany = 0
     first_mean: Score | None = None
     origin: Origin | None = None
     effective_from: AwareDatetime | None = None
@@ -131,7 +131,7 @@ class BaselineRecord(Keyed):
     judge: str
     origin: Origin
     effective_from: AwareDatetime
-    slots: Count = Field(0, description="scored slots that it was learned from")
+    slots: HowMany = Field(0, description="scored slots that it was learned from")
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
     learned_after: AwareDatetime | None = None
@@ -180,7 +180,7 @@ def _has_a_morrow(day: date) -> date:
 _Sum = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 #: Values of an hour: how many, Σu, Σux, Σu², Σu²x and Σu²x².
 HourOfDay = Annotated[
-    tuple[Count, _Sum, _Sum, _Sum, _Sum, _Sum],
+    tuple[HowMany, _Sum, _Sum, _Sum, _Sum, _Sum],
     AfterValidator(_of_values),
 ]
 
@@ -226,7 +226,7 @@ class CalibrationRecord(Keyed):
     application: str
     judge: str
     effective_from: AwareDatetime
-    slots: Count = Field(ge=1, description="scored slots with a signal that it was learned from")
+    slots: HowMany = Field(ge=1, description="scored slots with a signal that it was learned from")
     edges: tuple[Signal, ...]
     spreads: tuple[Spread, ...]
     expected: dict[str, tuple[Score, ...]]

@@ -1,13 +1,14 @@
 """Does a baseline that people freeze keep the promise of one that is learned?
 
 An installation learns, and at a moment of its third day somebody freezes what is usual: nothing is
-worse than before, then or later. Counted are the openings of the three metrics until seven whole
+worse than before, then or later (``--at-worst``: when the better half of the day is over, so that
+little of the other one is frozen). Counted are the openings of the three metrics until seven whole
 days are known, and in the week after them. Beside it stands what an earlier version froze: it
 tolerates no more in hours that it has not seen, and no days teach it any.
 
 Traffic, scores, detectors, learner and alarms are those of ``promise.py``, pick by pick.
 
-    python -m tests.benchmarks.frozen [--full] [--rates 10/min] [--worlds "day ±25 %"]
+    python -m tests.benchmarks.frozen [--full] [--rates 110/h] [--worlds "day ±25 %"] [--at-worst]
 """
 
 from __future__ import annotations
@@ -65,10 +66,12 @@ class _Frozen:
         looks += self._installation.until(end)
         return sum(one.state == "open" for look in looks for one in look.records)
 
-    def through(self, *, as_earlier: bool) -> Played:
+    def through(self, *, as_earlier: bool, at_worst: bool) -> Played:
         """All of it."""
         midnight = self._traffic.start + FROZEN_DAY * DAY
         at = midnight + self._traffic.rng(3).random() * DAY
+        if at_worst:
+            at = self._traffic.past_the_good(FROZEN_DAY)
         self.until(at)
         seen_s = self._installation.freeze(at, as_earlier=as_earlier)
         known = midnight + KNOWN_DAYS * DAY
@@ -77,12 +80,12 @@ class _Frozen:
         return Played(before, after, seen_s / 3_600)
 
 
-def played(job: tuple[Cell, int, int, bool]) -> Played:
+def played(job: tuple[Cell, int, int, bool, bool]) -> Played:
     """One installation."""
-    cell, seed, number, as_earlier = job
+    cell, seed, number, as_earlier, at_worst = job
     gc.disable()
     try:
-        return _Frozen(cell, seed, number).through(as_earlier=as_earlier)
+        return _Frozen(cell, seed, number).through(as_earlier=as_earlier, at_worst=at_worst)
     finally:
         gc.enable()
 
@@ -102,6 +105,7 @@ def arguments() -> argparse.Namespace:
     line.add_argument("--rates", nargs="*")
     line.add_argument("--worlds", nargs="*")
     line.add_argument("--law", default=LAW)
+    line.add_argument("--at-worst", action="store_true")
     chosen = line.parse_args()
     chosen.installations = chosen.installations or (FULL if chosen.full else QUICK)
     chosen.rates = chosen.rates or (RATES if chosen.full else RATES[1:])
@@ -118,7 +122,10 @@ def main() -> None:
                 cell = Cell(rate, world, chosen.law)
                 for as_earlier in (True, False):
                     numbers = range(chosen.installations)
-                    jobs = [(cell, chosen.seed, number, as_earlier) for number in numbers]
+                    jobs = [
+                        (cell, chosen.seed, number, as_earlier, chosen.at_worst)
+                        for number in numbers
+                    ]
                     found = pool.map(played, jobs, 1)
                     who = "as before" if as_earlier else "as it is "
                     print(

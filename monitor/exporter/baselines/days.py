@@ -217,7 +217,7 @@ def _of_frozen(
     by_hour, found = [summed(hour) for hour in zip(*of_days, strict=True)], rhythm(of_days)
     if found is not None:
         return frozen_with_rhythm(name, made, found, by_hour, last)
-    if not made.provisional or not tell_hours(by_hour, made.dependence):
+    if not tell_hours(by_hour, made.dependence):
         return None
     return frozen_with_hours(made, by_hour, last)
 

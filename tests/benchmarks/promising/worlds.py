@@ -14,13 +14,22 @@ from tests.benchmarks.drifting.streams import Scores
 from tests.benchmarks.promising.laws import LARGEST_MEAN, LAWS, together
 
 HOUR, DAY, WEEK = 3_600, 86_400, 604_800
+_IN_A_DAY: Final = {"day": 1, "h": 24, "min": 1_440, "s": 86_400}
+
+
+def per_day(rate: str) -> int:
+    """How many are judged a day.
+
+    >>> per_day("50/h")
+    1200
+    """
+    number, unit = rate.split("/")
+    return int(number) * _IN_A_DAY[unit]
+
+
 #: Judged a day.
 RATES: Final[Mapping[str, int]] = {
-    "20/day": 20,
-    "100/day": 100,
-    "50/h": 1_200,
-    "10/min": 14_400,
-    "1/s": 86_400,
+    rate: per_day(rate) for rate in ("20/day", "100/day", "50/h", "10/min", "1/s")
 }
 METRICS: Final = ("faithfulness", "noise_sensitivity_relevant", "noise_sensitivity_irrelevant")
 #: A Thursday's midnight; installations begin on other days of a week.
@@ -109,7 +118,7 @@ class Traffic:
 
     def __init__(self, cell: Cell, seed: int, number: int) -> None:
         self._world, self._law = WORLDS[cell.world], LAWS[cell.law]
-        self.per_day = RATES[cell.rate]
+        self.per_day = per_day(cell.rate)
         self._seed = [seed, crc32(cell.name.encode()), number]
         rng = self.rng(0)
         self.start = START + number % 7 * DAY
@@ -119,6 +128,10 @@ class Traffic:
     def rng(self, *purpose: int) -> np.random.Generator:
         """Draws of its own for each purpose."""
         return np.random.default_rng([*self._seed, *purpose])
+
+    def past_the_good(self, day: int) -> float:
+        """When on a day its better half is over, in epoch seconds, where the mean swings over it."""
+        return self.start + day * DAY + (1.0 - self._phase / (2 * np.pi)) % 1.0 * DAY
 
     @property
     def event_at(self) -> float:
