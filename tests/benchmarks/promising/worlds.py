@@ -130,7 +130,7 @@ class Traffic:
         return np.random.default_rng([*self._seed, *purpose])
 
     def past_the_good(self, day: int) -> float:
-        """When on a day its better half is over, in epoch seconds, where the mean swings over it."""
+        """When the better half of a day is over, in epoch seconds, if the mean swings over it."""
         return self.start + day * DAY + (1.0 - self._phase / (2 * np.pi)) % 1.0 * DAY
 
     @property
