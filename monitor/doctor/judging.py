@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
@@ -110,7 +109,7 @@ async def _scored(
         span = span_of(settings, found.per_day())
         if paced is not None and settings.drift.period_s is None:
             span = paced.span
-        seen = await seen_applications(settings, scan, span, found.window, now)
+        seen = await seen_applications(settings, scan, span, (found.began, found.until), now)
     finally:
         await scan.stop()
     records = found.per_day(seen.spent)
@@ -124,7 +123,7 @@ async def _scored(
 
 
 class _RecordPace(NamedTuple):
-    """So many records from ``began`` to ``until``, which may come for a day yet.
+    """So many records from ``began`` to ``until``.
 
     Those are whole days; or ``first_s`` seconds, the first ones that there are. ``has_day``: some
     are of a day that is over.
@@ -146,19 +145,14 @@ class _RecordPace(NamedTuple):
         seen_s = seconds_seen(self.began, self.until, spent)
         return self.number / max(self.first_s or 0.0, seen_s) * DAY_S
 
-    @property
-    def window(self) -> tuple[float, float]:
-        """When they came, by any clock: of those that are ahead, too."""
-        return self.began, self.until if self.first_s is None else math.inf
-
 
 async def _record_pace(scan: TopicScan, topic: str, now: float) -> _RecordPace | None:
     """Of the last week; or from the first record on, where it began later, and by today's, too.
 
     None without any.
     """
-    midnight, ahead = day_bounds(now)[-1], int(now) + DAY_S
-    bounds = [*day_bounds(now), int(now) + 1, ahead]
+    midnight = day_bounds(now)[-1]
+    bounds = [*day_bounds(now), int(now) + 1, int(now) + DAY_S]
     *days, today, later = await scan.counts(topic, bounds)
     recent, begun = len(days) - RECENT_DAYS, began_on(days)
     has_day = any(days[recent:])

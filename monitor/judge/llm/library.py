@@ -121,7 +121,11 @@ def _is_told_to_nobody() -> ContextVar[bool]:
 
 
 async def completion(**arguments: Any) -> Any:
-    """One call of the library, of which it tells no callback."""
+    """One call of the library, of whose end it tells no callback.
+
+    Loggers of others in the process that ask for ``log_pre_api_call`` or ``log_post_api_call``
+    hear of it all the same: it has no switch for those.
+    """
     library, marks = litellm(), {_IS_OURS, _is_told_to_nobody()}
     tokens = [(mark, mark.set(True)) for mark in marks]
     try:
