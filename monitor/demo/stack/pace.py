@@ -20,7 +20,7 @@ PACE: Final = 60.0
 LEAST_LAG_S: Final = 10
 #: Prometheus takes up new targets every 5 s, and until then nothing is down; what changed comes
 #: by way of the topic, a moment after the gauge is 1; and lag is told before its consequence.
-LEAST_PENDING_S: Final = {"RagMonitorDown": 10, "RagQualityDrift": 3, "RagMonitorBlind": 12}
+LEAST_PENDING_S: Final = {"RagMonitorDown": 10, "RagQualityDrift": 4, "RagMonitorBlind": 12}
 _WINDOWS: Final = ("window", "long_window", "not_ready", "held")
 _WAITS: Final = ("pending", "keep_firing")
 _OF_ROUTES: Final = ("group_wait", "group_interval", "repeat_interval")

@@ -51,7 +51,7 @@ def test_the_rules_are_the_shipped_ones_with_shorter_waits() -> None:
     alerts = [r for group in groups(settings) for r in group.rules if isinstance(r, Alert)]
     assert {each.alert for each in alerts} == set(PENDING)
     drift = next(each for each in alerts if each.alert == "RagQualityDrift")
-    assert (drift.pending, drift.keep_firing) == ("3s", "5s")
+    assert (drift.pending, drift.keep_firing) == ("4s", "5s")
 
 
 def test_routes_differ_in_their_waits_and_addresses_only() -> None:
