@@ -116,9 +116,9 @@ class RollingSums:
 
     def dependence(self) -> float:
         """V of everything that was not dropped; 1 while there are too few scored slots to tell."""
-        horizon = self.horizon()
+        self._settle()
         if self._known_dependence[0] != self._stamp:
-            found = 1.0
+            horizon, found = self.horizon(), 1.0
             if horizon.scored >= ENOUGH_SCORED and horizon.wh > 0:
                 theta = horizon.wg / horizon.wh
                 found = self._dependence.of(self._buckets, horizon.scored, self._current, theta)

@@ -239,11 +239,12 @@ class ScoreAggregator:
         """The estimates in blocks: one for each segment of an application and judge."""
         if self._segments is None:
             return
+        # Those of an answer's session are those of its segment: one V for all segments.
+        dependence = functools.cache(self._dependence)
         for part in self._segments.parts(self._series, lambda pair: self._series[pair].series()):
             key = part[:3]
-            # Those of an answer's session are those of its segment: one V for all segments.
             dependences = tuple(
-                self._dependence(SeriesKey(metric, *part[:2])) for metric in part.readings
+                dependence(SeriesKey(metric, *part[:2])) for metric in part.readings
             )
             make = functools.partial(self._segment_block, part, dependences)
             yield self._segment_blocks.get(key, (part.stamps, dependences), make)
