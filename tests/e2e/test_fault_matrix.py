@@ -21,9 +21,9 @@ from tests.stages.truthful import Large, large
 
 #: Interactions per fault, of which each call is hit once, and the faulty replies that this makes.
 SIZES: dict[PipelineName, tuple[int, int]] = {
-    "joint": (3, 120),
-    "single": (2, 220),
-    "ragas": (1, 160),
+    "joint": (3, 130),
+    "single": (1, 170),
+    "ragas": (1, 200),
 }
 
 
@@ -50,9 +50,9 @@ def can_strike(fault: Fault, pipeline: PipelineName) -> bool:
     return not (pipeline == "ragas" and fault is Fault.OUT_OF_ORDER_PAIRS)
 
 
-def cases(fault: Fault, count: int) -> list[Large]:
+def cases(fault: Fault, count: int, sizes: tuple[int, int, int] = (3, 2, 3)) -> list[Large]:
     """Interactions that can carry every fault: passages, a reference, claims true and false."""
-    return [large(Random(f"{fault}{i}"), 3, 2, 3, name=f"{fault}#{i}") for i in range(count)]
+    return [large(Random(f"{fault}{i}"), *sizes, name=f"{fault}#{i}") for i in range(count)]
 
 
 def rule(fault: Fault, times: int | None = 1, **more: object) -> FaultRule:
@@ -166,7 +166,8 @@ async def test_a_fault_without_end_is_a_failure_with_its_reason(pipeline: Pipeli
         for fault, why in ENDLESS.items()
         if can_strike(fault, pipeline)
     }
-    found = [case for fault in reasons for case in cases(fault, 1)]
+    # The smallest that can be halved: each part of it fails as the whole does, and is asked.
+    found = [case for fault in reasons for case in cases(fault, 1, (2, 1, 2))]
     rules = tuple(rule(fault, times=None, task="verify_claims") for fault in reasons)
     async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
         ended = await all_judged(server, pipeline, found, retries=0)
@@ -183,7 +184,8 @@ async def test_faults_about_relevance_heal_like_any_other(pipeline: PipelineName
     faults = [fault for fault in Fault if fault not in MANY_LINES]
     if pipeline == "single":  # one pair a call
         faults.remove(Fault.OUT_OF_ORDER_PAIRS)
-    found = [case for fault in faults for case in cases(fault, 2)]
+    # ``joint`` asks about all passages in one call.
+    found = [case for fault in faults for case in cases(fault, 2 if pipeline == "joint" else 1)]
     rules = tuple(rule(fault, task="judge_relevance") for fault in faults)
     async with JudgeServer(labels(found), FaultPlan(rules=rules)) as server:
         ended = await all_judged(server, pipeline, found, relevance=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,14 @@ def is_of_a_test(name: str) -> bool:
     return any(part.startswith("test_") for part in name.split("."))
 
 
-def imports() -> Iterator[tuple[str, str]]:
+@cache
+def imports() -> Sequence[tuple[str, str]]:
     """Every import of a module of tests: who imports it, and its name."""
+    found = list[tuple[str, str]]()
     for path in sorted(TESTS.rglob("*.py")):
         importer = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for name in imported(importer, path.read_text(encoding="utf-8")):
-            yield importer, name
+        found += ((importer, name) for name in imported(importer, path.read_text("utf-8")))
+    return found
 
 
 def test_no_test_is_imported() -> None:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -61,6 +62,7 @@ class Request:
         return any(text in found for found in _texts(self.content))
 
 
+@cache
 def shipped_prompts() -> Mapping[Task, frozenset[str]]:
     """The text of the shipped prompt files by task, told apart by their file names."""
     files = resources.files("monitor.judge.pipeline").joinpath("prompts").iterdir()

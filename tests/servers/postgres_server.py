@@ -63,11 +63,12 @@ class PostgresServer(Started):
         if self._process is not None:
             self._process.end()
 
-    def create(self, name: str) -> str:
-        """A new database; its URL."""
+    def create(self, name: str, template: str = "template1") -> str:
+        """A new database, as a copy of the ``template``, that nobody uses now; its URL."""
         psql = str(_program("psql"))
         asked = [psql, "-h", "127.0.0.1", "-p", str(self.port), "-U", "tests", "postgres"]
-        subprocess.run([*asked, "-qc", f'CREATE DATABASE "{name}"'], check=True, timeout=30)
+        command = f'CREATE DATABASE "{name}" TEMPLATE "{template}"'
+        subprocess.run([*asked, "-qc", command], check=True, timeout=30)
         return self.url(name)
 
     def __exit__(self, *raised: Any) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 
+from monitor.audit.store.database import Database
 from monitor.records import ScoreRecord
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.postgres_server import PostgresServer
@@ -70,3 +71,38 @@ async def database_url(request: pytest.FixtureRequest, folder: Path) -> str:
         return f"sqlite:///{folder}/audits.db"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}")
+
+
+async def with_tables(request: pytest.FixtureRequest, folder: Path) -> Database:
+    """The same with its tables, as a copy: to migrate takes longer than most tests do."""
+    if request.param == "sqlite":
+        (folder / "audits.db").write_bytes(await _sqlite_with_tables(folder))
+        return Database(f"sqlite:///{folder}/audits.db")
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    template = await _postgres_with_tables(server)
+    return Database(await asyncio.to_thread(server.create, f"t{uuid4().hex[:12]}", template))
+
+
+#: The file of SQLite, and the name of the database on each server; made once a process.
+_FILE: Final = list[bytes]()
+_TEMPLATES: Final = dict[PostgresServer, str]()
+
+
+async def _sqlite_with_tables(folder: Path) -> bytes:
+    if not _FILE:
+        await _migrated(f"sqlite:///{folder}/made.db")
+        _FILE.append((folder / "made.db").read_bytes())
+    return _FILE[0]
+
+
+async def _postgres_with_tables(server: PostgresServer) -> str:
+    if server not in _TEMPLATES:
+        await _migrated(await asyncio.to_thread(server.create, "with_tables"))
+        _TEMPLATES[server] = "with_tables"
+    return _TEMPLATES[server]
+
+
+async def _migrated(url: str) -> None:
+    found = Database(url)
+    await found.migrate()
+    await found.close()

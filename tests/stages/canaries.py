@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
 from monitor.ingest.dead_letters.gate import DeadLetterGate
 from monitor.ingest.dead_letters.writer import DeadLetters
+from monitor.ingest.formats.by_topic import NATIVE
+from monitor.ingest.reading import read
 from monitor.ingest.work import Work
 from monitor.judge.limits.budget import Budget
 from monitor.judge.limits.limits import Limits
@@ -24,7 +26,8 @@ from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.canaries import Asked, CanaryWatch
 from monitor.scorer.intake import Policies
-from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.judging import JudgeRun, JudgingInput, ScoringPolicy
+from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.scorer import Scorer, ScorerSettings
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.producers import Memory
@@ -38,7 +41,7 @@ TEXTS = {
     "response": "The warranty lasts two years.",
     "retrieved_contexts": ["The warranty lasts two years.", "Shipping is free."],
 }
-
+_RECORD = Record(json.dumps(TEXTS).encode())
 
 #: Of the model that judges where the preferred one does not.
 OTHER = IDENTITY.model_copy(update={"version": "def456", "model": "n"})
@@ -143,11 +146,11 @@ class CanaryBench:
             rng=Random(seed),
         )
         sampler = Sampler(1.0, "interaction_id")
-        policy = ScoringPolicy(sampler, judge, limits, canaries=self.watch)
+        self._policy = ScoringPolicy(sampler, judge, limits, canaries=self.watch)
         gate = DeadLetterGate(CircuitLimits(), telemetry, Health(lambda: 0.0), lambda: 0.0)
         self.scorer = Scorer(
             ScorerSettings("scores", 1_000_000),
-            Policies(policy),
+            Policies(self._policy),
             self.written,
             DeadLetters(self.written, "dead", gate, group="g", version="1"),
             telemetry,
@@ -160,9 +163,31 @@ class CanaryBench:
             await self.begun().start()
             await others_ended()
 
+    async def goes_on(self, number: int, until: Callable[[], bool] = lambda: False) -> None:
+        """Let canaries come as in ``score``, while traffic is answered alike: nothing is written.
+
+        All but the first that a model judges end as that one did, as nobody asks it once more.
+        """
+        judges, ending = None, None
+        for _ in range(number):
+            if until():
+                return
+            now = self.limits.next_model, self.watch.has_a_judge()
+            if ending is None or judges != now:
+                judges, ending = now, await self._judged()
+            self.watch.judged(ending)
+            await others_ended()
+
+    async def _judged(self) -> JudgingResult:
+        arrived = read(_RECORD, NATIVE[_RECORD.topic], NOON)
+        assert arrived is not None
+        return await JudgeRun(
+            JudgingInput(arrived.interaction), self._policy, lambda: NOON
+        ).result()
+
     def begun(self) -> Work:
         """The work of one more record, not started."""
-        work = self.scorer.begin(Record(json.dumps(TEXTS).encode()))
+        work = self.scorer.begin(_RECORD)
         assert work is not None
         return work
 

@@ -224,7 +224,9 @@ def _met(asked: Iterable[VerifyBlock]) -> Mapping[str, list[frozenset[str]]]:
     found: dict[str, list[frozenset[str]]] = {}
     made: dict[tuple[str, ...], frozenset[str]] = {}
     for block in asked:
-        documents = made.setdefault(block.documents, frozenset(block.documents))
+        documents = made.get(block.documents)
+        if documents is None:
+            documents = made[block.documents] = frozenset(block.documents)
         for claim in block.claims:
             found.setdefault(claim, []).append(documents)
     return found

@@ -158,7 +158,7 @@ async def test_a_judge_in_doubt_is_shown_examples_of_the_shape_first() -> None:
         bench.answers(Erring(0.0, seed=1))
 
     bench = CanaryBench(Stub(HABITS["always n"]), examples=MannerChoice("auto", shown))
-    await bench.score(500)
+    await bench.goes_on(500)
     assert asked_for == [Manner.SHAPED]
     assert bench.told == []
     assert bench.sample("judge_not_judging", model="m") == 0
@@ -188,6 +188,22 @@ async def test_no_judge_that_errs_in_5_of_100_is_ever_called_so() -> None:
     assert bench.told == []
     assert 200 <= bench.canaries("right", "wrong") <= 400
     assert bench.canaries("wrong") > 0
+
+
+@pytest.mark.parametrize("habit", ["always y", None])
+async def test_canaries_come_alike_where_each_ending_is_the_first_ones(habit: str | None) -> None:
+    """So a stage may leave out to ask a model once more what it has answered already."""
+    found = list[tuple[float, float, int, list[str | None]]]()
+    for goes_on in (False, True):
+        model = Stub(HABITS[habit]) if habit else Erring(0.0, seed=1)
+        bench = CanaryBench(model, fallback=OfOneText("R"))
+        await (bench.goes_on if goes_on else bench.score)(100)
+        bench.limits.set_aside(0, aside=True)
+        await (bench.goes_on if goes_on else bench.score)(100)
+        right, wrong = bench.canaries("right"), bench.canaries("wrong")
+        found.append((right, wrong, bench.other_second.asked, bench.told))
+    assert found[0] == found[1]
+    assert found[0][2] > 2
 
 
 async def test_a_start_has_a_few_canaries_and_then_one_in_50() -> None:
@@ -278,7 +294,7 @@ async def test_traffic_that_passes_at_once_is_enough_for_a_return() -> None:
 async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
     """Its first wrong canary brings the next ones: within two times 50 judgements."""
     bench = CanaryBench(Erring(0.0, seed=1))
-    await bench.score(500)
+    await bench.goes_on(500)
     bench.answers(Stub(HABITS["always n"]))
     await bench.score(100)
     assert bench.sample("judge_not_judging", model="m") == 1
@@ -291,7 +307,7 @@ async def test_nobody_says_that_a_judge_judges_before_it_is_known(seed: int) -> 
     while bench.canaries("right") < 4:
         assert is_unknown(bench)
         await bench.score(1)
-    await bench.score(250)
+    await bench.goes_on(250)
     assert not is_unknown(bench)
     for habit in HABITS.values():
         guesser = CanaryBench(Stub(habit), seed=seed)
@@ -305,15 +321,14 @@ async def test_nobody_says_that_a_judge_judges_before_it_is_known(seed: int) -> 
 async def test_nor_is_one_that_guesses_a_kind_known_before_that_is_found(seed: int) -> None:
     """Else the ticket would end between."""
     bench = CanaryBench(OfOneText("R"), seed=seed)
-    while is_unknown(bench):
-        await bench.score(1)
+    await bench.goes_on(5_000, until=lambda: not is_unknown(bench))
     assert guessed(bench) == {"reference"}
 
 
 async def test_what_is_known_since_a_start_stays_known() -> None:
     """A later doubt, a time of guessing and its end are no restart."""
     bench = CanaryBench(Erring(0.0, seed=1))
-    await bench.score(250)
+    await bench.goes_on(250)
     for judge in (Stub(HABITS["always n"]), Erring(0.0, seed=1)):
         bench.answers(judge)
         for _ in range(100):
@@ -346,15 +361,14 @@ async def test_another_judge_has_to_say_its_own_first_word() -> None:
 async def test_who_guesses_one_kind_only_is_seen_in_that_kind() -> None:
     """On the whole it is no guesser; and it is over some 15 right canaries of the kind later."""
     bench = CanaryBench(OfOneText("R"))
-    await bench.score(500)
+    await bench.goes_on(500)
     assert bench.sample("judge_not_judging", model="m") == 0
     assert (bench.accuracy_upper("reference") or 1.0) < 0.75
     assert bench.accuracy_upper("passage") == 1.0
     assert guessed(bench) == {"reference"}
     bench.answers(Erring(0.0, seed=1))
     before = bench.canaries("right", "wrong")
-    while guessed(bench):
-        await bench.score(1)
+    await bench.goes_on(5_000, until=lambda: not guessed(bench))
     assert bench.canaries("right", "wrong") - before <= 36
 
 
@@ -370,7 +384,7 @@ async def test_versions_by_turns_are_one_judge_that_guesses_a_kind() -> None:
 async def test_of_another_model_is_known_what_it_guesses_itself() -> None:
     """The preferred one guesses all; who judges in its place guesses one kind."""
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=OfOneText("R"))
-    await bench.score(1_000)
+    await bench.goes_on(1_000)
     assert bench.sample("judge_not_judging", model="m") == 1
     assert bench.sample("judge_not_judging", model="n") == 0
     assert guessed(bench, "n") == {"reference"}
@@ -425,10 +439,10 @@ async def test_kinds_that_were_guessed_are_forgotten_with_a_time_of_guessing() -
 async def test_accuracy_of_a_version_ends_with_it() -> None:
     """What a judge got wrong that is asked no more is no news."""
     bench = CanaryBench(OfOneText("R"))
-    await bench.score(200)
+    await bench.goes_on(200)
     assert bench.accuracy_upper("reference") is not None
     bench.second.becomes(OTHER)
-    await bench.score(TURNS * 50)
+    await bench.goes_on(TURNS * 50)
     assert bench.accuracy_upper("reference") is None
     assert bench.accuracy_upper("passage", OTHER) is not None
 
@@ -516,10 +530,10 @@ async def test_constant_verdicts_are_told_once() -> None:
     labels = {"kind": "passage", "model": "m"}
     with captured_log("info", "json") as said:
         bench = CanaryBench(Stub(HABITS["always y"]), marks=False)
-        await bench.score(400)
+        await bench.goes_on(400)
         assert "judge_verdicts_constant" not in said()
         assert bench.sample("judge_verdicts_constant", **labels) == 0
-        await bench.score(400)
+        await bench.goes_on(400)
         lines = [json.loads(line) for line in said().splitlines()]
     (told,) = [line for line in lines if line["event"] == "judge_verdicts_constant"]
     assert (told["kind"], told["verdict"], told["verdicts"]) == ("passage", "y", 1_000)
@@ -611,10 +625,10 @@ async def test_both_have_canaries_and_the_preferred_one_comes_back() -> None:
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
     await bench.score(100)
     before = bench.second.asked, bench.other_second.asked
-    await bench.score(500)
+    await bench.goes_on(500)
     assert (bench.second.asked, bench.other_second.asked) == (before[0] + 10, before[1] + 10)
     bench.answers(Erring(0.0, seed=1))
-    await bench.score(1_000)
+    await bench.goes_on(1_000)
     assert bench.sample("judge_not_judging", model="m") == 0
     asked = bench.judge.asked
     await bench.score(5)
@@ -663,7 +677,7 @@ async def test_traffic_may_be_left_to_the_one_that_guesses() -> None:
 async def outage(bench: CanaryBench, judgements: int) -> None:
     """The preferred model is away for as many, and the other judges in its place."""
     bench.limits.set_aside(0, aside=True)
-    await bench.score(judgements)
+    await bench.goes_on(judgements)
     bench.limits.set_aside(0, aside=False)
 
 
@@ -681,7 +695,7 @@ async def test_doubt_about_another_model_costs_who_judges_nothing(marks: bool) -
     await outage(bench, 8)
     assert bench.canaries("wrong") == 1
     before = bench.second.asked, bench.other_second.asked
-    await bench.score(1_000)
+    await bench.goes_on(1_000)
     assert bench.second.asked - before[0] == 20
     assert bench.other_second.asked - before[1] == 20
     assert said_of_both(bench) == [0, 1]
@@ -702,11 +716,11 @@ async def test_a_guess_of_who_judges_no_more_ends_with_its_time() -> None:
     assert [why is None for why in bench.told] == [False, True]
     await outage(bench, 1)
     assert [why is None for why in bench.told] == [False, True, False]
-    await bench.score(950)
+    await bench.goes_on(950)
     assert bench.second.asked - before == 20
     assert said_of_both(bench) == [0, 1]
     bench.other_second.answers(Erring(0.0, seed=2))
-    await bench.score(15 * 50)
+    await bench.goes_on(15 * 50)
     assert said_of_both(bench) == [0, 0]
     assert len(bench.told) == 4
 
@@ -730,7 +744,7 @@ async def test_where_all_guess_the_other_one_may_judge_again() -> None:
     assert said_of_both(bench) == [1, 1]
     bench.other.answers(Erring(0.0, seed=1))
     bench.other_second.answers(bench.other.model)
-    await bench.score(1_000)
+    await bench.goes_on(1_000)
     assert said_of_both(bench) == [1, 0]
     assert bench.told[-1] is None
     scored = bench.ended("scored")
@@ -758,7 +772,7 @@ async def test_accuracy_of_another_model_ends_when_it_is_asked_no_more() -> None
     bench = CanaryBench(Erring(0.0, seed=1), fallback=Erring(0.0, seed=2))
     await outage(bench, 200)
     assert bench.accuracy_upper("passage", OTHER) == 1.0
-    await bench.score(TURNS * 50)
+    await bench.goes_on(TURNS * 50)
     assert bench.accuracy_upper("passage", OTHER) is None
     assert bench.accuracy_upper("passage") == 1.0
 
@@ -822,6 +836,6 @@ async def test_a_kind_that_another_model_guesses_can_clear_itself() -> None:
     assert guessed(bench, "n") == {"reference"}
     bench.other_second.answers(Erring(0.0, seed=2))
     asked = bench.second.asked
-    await bench.score(40 * 50)
+    await bench.goes_on(40 * 50)
     assert guessed(bench, "n") == set()
     assert bench.second.asked - asked <= 44

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from typing import Final
@@ -135,7 +136,8 @@ def load_prompts(
     )
 
 
+@cache
 def read_file(name: str) -> str:
-    """A file of this folder."""
+    """A file of this folder, which is read once."""
     # Not read_text: it would translate line ends, and the hash is over bytes.
     return files(__name__).joinpath(name).read_bytes().decode()

@@ -17,7 +17,7 @@ from monitor.audit.store.forgetting import TextForgetting
 from monitor.records import Claims, Judgement, ScoreRecord, Verdicts
 from monitor.records.forgetting import ForgettingRequest
 from tests.benchmarks.audit_pages import PASSWORD, pages
-from tests.stages.audit_setting import DATABASES, database_url
+from tests.stages.audit_setting import DATABASES, with_tables
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import judged, judged_as, placed
 from tests.stages.score_records import FIRST, START
@@ -45,8 +45,7 @@ def without_passages() -> ScoreRecord:
 @pytest.fixture(params=DATABASES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """With one interaction without passages, which waits to be audited, and an ordinary one."""
-    found = Database(await database_url(request, tmp_path))
-    await found.migrate()
+    found = await with_tables(request, tmp_path)
     records = [placed(without_passages()), placed(judged(2))]
     await EvidenceStore(found, "scores").add(records, {})
     request_ = DrawRequest("bot", "claim_precision", 0, 2 * 10**13, 1, "worst")

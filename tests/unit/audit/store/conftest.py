@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from monitor.audit.store.database import Database
-from tests.stages.audit_setting import DATABASES, database_url
+from tests.stages.audit_setting import DATABASES, with_tables
 
 
 @pytest.fixture(params=DATABASES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """An empty one, with its tables."""
-    url = await database_url(request, tmp_path)
-    found = Database(url)
-    await found.migrate()
+    found = await with_tables(request, tmp_path)
     yield found
     await found.close()
