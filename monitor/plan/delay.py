@@ -21,8 +21,8 @@ from monitor.stats.drift import (
     BetEvidence,
     Deviation,
     SlotFactors,
-    after,
     factors,
+    quiet_after,
     until_open,
 )
 
@@ -184,15 +184,8 @@ class Simulation:
         """The evidence after normal traffic; None while an alarm is open, which says nothing."""
         period, threshold = self._watch.in_period, self._watch.threshold
         held = min(_BEFORE, random.randint(period, 2 * period))
-        found = self._slots(known, self._pool, random)
-        slots = random.choices([*zip(found, _factors(found), strict=True)], k=held)
-        opens, bets = until_open(NO_EVIDENCE.bets, [of_slot for _, of_slot in slots], threshold)
-        if opens is None:
-            return bets
-        evidence = NO_EVIDENCE
-        for slot, _ in slots:  # it may have closed again
-            evidence = after(evidence, slot, threshold)
-        return None if evidence.is_open else evidence.bets
+        drawn = random.choices(_factors(self._slots(known, self._pool, random)), k=held)
+        return quiet_after(drawn, threshold)
 
     def _until_alarm(
         self, bets: BetEvidence, slots: Sequence[Deviation], random: Random

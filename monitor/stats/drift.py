@@ -256,6 +256,48 @@ def until_open(
     return None, (r, s, t, u, v)
 
 
+def until_closed(
+    bets: BetEvidence, slots: Iterable[SlotFactors], threshold: float
+) -> tuple[int | None, BetEvidence]:
+    """After how many of these slots an open alarm ends, None if it does not; and R_L then.
+
+    >>> until_closed((2e4,) * 5, [factors(Deviation(-0.25, 0.5))] * 40, 1e4)
+    (16, (0.0, 0.0, 0.0, 0.0, 0.0))
+    """
+    least, most = closing(threshold), ceiling(threshold)
+    r, s, t, u, v = bets
+    for number, (starts, f, g, h, i, j) in enumerate(slots, 1):
+        r, s, t, u, v = (
+            (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
+        )  # fmt: skip
+        reached = (r + s + t + u + v) / 5.0
+        if reached < least:
+            return number, _NOTHING
+        if reached > most:
+            shrink = most / reached
+            r, s, t, u, v = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
+    return None, (r, s, t, u, v)
+
+
+def quiet_after(slots: Iterable[SlotFactors], threshold: float) -> BetEvidence | None:
+    """R_L after all of these slots, begun with nothing; None where an alarm is open then.
+
+    >>> better, worse = factors(Deviation(-0.25, 0.5)), factors(Deviation(0.5, 0.25))
+    >>> quiet_after([worse] * 10, 1e4) is None
+    True
+    >>> quiet_after([*[worse] * 10, *[better] * 40], 1e4) == quiet_after([better] * 26, 1e4)
+    True
+    """
+    rest, bets = iter(slots), _NOTHING
+    while True:
+        opens, bets = until_open(bets, rest, threshold)
+        if opens is None:
+            return bets
+        closes, bets = until_closed(bets, rest, threshold)
+        if closes is None:
+            return None
+
+
 def _combined(bets: BetEvidence) -> float:
     a, b, c, d, e = bets
     # Not by ``sum``, which adds up floats differently from Python 3.12 on.
