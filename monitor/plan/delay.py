@@ -13,7 +13,7 @@ from functools import cached_property
 from random import Random
 from typing import Final, NamedTuple
 
-from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
+from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality, taken
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
 from monitor.stats.drift import (
@@ -184,7 +184,7 @@ class Simulation:
         """The evidence after normal traffic; None while an alarm is open, which says nothing."""
         period, threshold = self._watch.in_period, self._watch.threshold
         held = min(_BEFORE, random.randint(period, 2 * period))
-        drawn = random.choices(_factors(self._slots(known, self._pool, random)), k=held)
+        drawn = taken(random, _factors(self._slots(known, self._pool, random)), held)
         return quiet_after(drawn, threshold)
 
     def _until_alarm(
@@ -197,7 +197,7 @@ class Simulation:
         while judged < most:
             # Most alarms come soon: not more are drawn than have been.
             number = min(max(_DRAWN, judged), ends_at - judged, most - judged)
-            drawn = random.choices(all_of_them, k=number)
+            drawn = taken(random, all_of_them, number)
             opens, bets = until_open(bets, drawn, threshold)
             if opens is not None:
                 return judged + opens
