@@ -277,9 +277,7 @@ def common_dependence(metrics: Iterable[Sequence[ScoredPick]]) -> float:
     A day of little traffic is some thirty batches, which tell a V of 3 from none four times in
     five only. Sessions are those of all metrics, so that together they tell more.
     """
-    told = [
-        (m, found) for m, found in (_of_batches(_part(picks).off()) for picks in metrics) if m
-    ]
+    told = [(m, found) for m, found in (_of_batches(_part(picks).off()) for picks in metrics) if m]
     if not told:
         return 1.0
     mean = math.fsum(found for _, found in told) / len(told)

@@ -29,17 +29,16 @@ def simulation(normal: Quality, watch: WatchSettings) -> Simulation:
 @cache
 def known_world() -> Known:
     """The benchmark's, after normal traffic; nobody lets this one go on."""
-    return _after_control(Known(np.random.default_rng(1), RUNS, STANDARD), 0.08)
+    world = Known(np.random.default_rng(1), RUNS, STANDARD)
+    survive(world, 0.08, CONTROL)
+    return world
 
 
 @cache
 def learned_world() -> World:
     """The same with a learned baseline."""
-    return _after_control(World(np.random.default_rng(1), RUNS, 1_000, A), NORMAL)
-
-
-def _after_control(world: Any, usual: Any) -> Any:
-    survive(world, usual, CONTROL)
+    world = World(np.random.default_rng(1), RUNS, 1_000, A)
+    survive(world, NORMAL, CONTROL)
     return world
 
 
