@@ -283,7 +283,8 @@ def test_quiet_is_what_one_by_one_no_alarm_is_open_after(threshold: float) -> No
     draw = random.Random(8).random
     evidence, slots, seen = NO_EVIDENCE, list[Deviation](), set[bool]()
     for number in range(1_200):
-        slots.append(uniform(None if draw() < 0.1 else draw() < number % 300 / 300, 0.4))
+        value = None if draw() < 0.1 else 1.0 if draw() < number % 300 / 300 else 0.3
+        slots.append(uniform(value, 0.4))
         evidence = after(evidence, slots[-1], threshold)
         if number % 300 < 60:  # after the worst: here an alarm ends
             quiet = quiet_after(map(factors, slots), threshold)
