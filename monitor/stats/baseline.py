@@ -201,7 +201,7 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     )
 
 
-class _Part(NamedTuple):
+class _PickSums(NamedTuple):
     """Some of the picks: u and the value of each, Σu and Σux."""
 
     us: Sequence[float]
@@ -220,14 +220,14 @@ class _Part(NamedTuple):
         return [u * (value - mean) for u, value in zip(self.us, self.values, strict=True)]
 
 
-def _part(picks: Sequence[ScoredPick]) -> _Part:
+def _part(picks: Sequence[ScoredPick]) -> _PickSums:
     _, us, values, _ = zip(*picks, strict=True) if picks else [()] * 4
     return _summed(us, values)
 
 
-def _summed(us: Sequence[float], values: Sequence[float]) -> _Part:
+def _summed(us: Sequence[float], values: Sequence[float]) -> _PickSums:
     # Hundreds of thousands of picks for a plan, hence by column.
-    return _Part(us, values, math.fsum(us), math.fsum(map(operator.mul, us, values)))
+    return _PickSums(us, values, math.fsum(us), math.fsum(map(operator.mul, us, values)))
 
 
 def dependence(off: Sequence[float]) -> float:
@@ -294,7 +294,7 @@ def _of_batches(off: Sequence[float]) -> tuple[int, float]:
     return m, m / (m - 1) * math.fsum(one * one for one in batches) / squares
 
 
-def _halves_z(picks: _Part) -> float | None:
+def _halves_z(picks: _PickSums) -> float | None:
     """The later half's mean less the earlier one's, in standard errors."""
     us, values = picks.us, picks.values
     middle = len(us) // 2
@@ -305,12 +305,12 @@ def _halves_z(picks: _Part) -> float | None:
     return (later.mean - earlier.mean) / math.sqrt(both) if both else 0.0
 
 
-def _variance(picks: _Part) -> float:
+def _variance(picks: _PickSums) -> float:
     """That of their mean."""
     return math.fsum([one**2 for one in picks.off()]) / picks.weight**2
 
 
-def _spread(picks: _Part, total: float, usual: float) -> SegmentSpread:
+def _spread(picks: _PickSums, total: float, usual: float) -> SegmentSpread:
     """What is known of a segment; one that was never seen varies as much as is ``usual``."""
     weight, n = picks.weight, len(picks.us) + PRIOR_WEIGHT
     if not weight:
@@ -321,5 +321,5 @@ def _spread(picks: _Part, total: float, usual: float) -> SegmentSpread:
     return SegmentSpread(weight / total, math.sqrt((variance + 1.0 / n) / n))
 
 
-def _drawn(picks: _Part, mean: float) -> float:
+def _drawn(picks: _PickSums, mean: float) -> float:
     return (picks.sum + PRIOR_WEIGHT * mean) / (picks.weight + PRIOR_WEIGHT)
