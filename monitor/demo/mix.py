@@ -6,6 +6,7 @@ import math
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 
@@ -64,10 +65,15 @@ class Mix:
         >>> NORMAL.kind(0.0), NORMAL.kind(0.999)
         (<ResponseKind.FOLLOWS: 'follows'>, <ResponseKind.REFUSES: 'refuses'>)
         """
-        for kind, cumulated in zip(ResponseKind, accumulate(astuple(self)), strict=True):
+        for kind, cumulated in zip(ResponseKind, _cumulated(self), strict=True):
             if u < cumulated:
                 return kind
         return ResponseKind.REFUSES if self.refuses else ResponseKind.FOLLOWS
+
+
+@lru_cache(maxsize=8)
+def _cumulated(mix: Mix) -> tuple[float, ...]:
+    return tuple(accumulate(astuple(mix)))
 
 
 NORMAL = Mix(

@@ -13,7 +13,7 @@ from functools import cached_property
 from random import Random
 from typing import Final, NamedTuple
 
-from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality
+from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality, taken
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
 from monitor.stats.drift import (
@@ -21,8 +21,8 @@ from monitor.stats.drift import (
     BetEvidence,
     Deviation,
     SlotFactors,
-    after,
     factors,
+    quiet_after,
     until_open,
 )
 
@@ -184,15 +184,8 @@ class Simulation:
         """The evidence after normal traffic; None while an alarm is open, which says nothing."""
         period, threshold = self._watch.in_period, self._watch.threshold
         held = min(_BEFORE, random.randint(period, 2 * period))
-        found = self._slots(known, self._pool, random)
-        slots = random.choices([*zip(found, _factors(found), strict=True)], k=held)
-        opens, bets = until_open(NO_EVIDENCE.bets, [of_slot for _, of_slot in slots], threshold)
-        if opens is None:
-            return bets
-        evidence = NO_EVIDENCE
-        for slot, _ in slots:  # it may have closed again
-            evidence = after(evidence, slot, threshold)
-        return None if evidence.is_open else evidence.bets
+        drawn = taken(random, _factors(self._slots(known, self._pool, random)), held)
+        return quiet_after(drawn, threshold)
 
     def _until_alarm(
         self, bets: BetEvidence, slots: Sequence[Deviation], random: Random
@@ -204,7 +197,7 @@ class Simulation:
         while judged < most:
             # Most alarms come soon: not more are drawn than have been.
             number = min(max(_DRAWN, judged), ends_at - judged, most - judged)
-            drawn = random.choices(all_of_them, k=number)
+            drawn = taken(random, all_of_them, number)
             opens, bets = until_open(bets, drawn, threshold)
             if opens is not None:
                 return judged + opens

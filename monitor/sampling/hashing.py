@@ -55,7 +55,7 @@ def is_sampled(key: bytes, q: float) -> bool:
     >>> is_sampled(b"x", 1.0), is_sampled(b"x", 0.0)
     (True, False)
     """
-    return blake2b(key).digest() < threshold(q)
+    return q >= 1.0 or blake2b(key).digest() < threshold(q)
 
 
 class Sampler(NamedTuple):

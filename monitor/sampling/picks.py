@@ -72,8 +72,12 @@ def pick(members: Sequence[Signalled]) -> Picked:
     (0, 1.0, {'acme': 1}, {})
     """
     w = weights([member.spread for member in members])
-    number = min(range(len(members)), key=lambda i: (_waits(members[i], w[i]), i))
-    segments = Counter(member.segment for member in members)
+    waits = [
+        -math.log(luck(member.interaction_id)) / weight
+        for member, weight in zip(members, w, strict=True)
+    ]
+    number = waits.index(min(waits))
+    segments = Counter([member.segment for member in members])
     return Picked(
         number,
         1.0 / w[number],
@@ -82,16 +86,10 @@ def pick(members: Sequence[Signalled]) -> Picked:
     )
 
 
-def _waits(member: Signalled, weight: float) -> float:
-    return -math.log(luck(member.interaction_id)) / weight
-
-
 def _expected(
     name: str, members: Sequence[Signalled], w: Sequence[float], number: int
 ) -> tuple[float, float]:
     """f̄ and the pick's f: each at most a quarter of its weight, known before the judgement."""
-    f = [
-        min(member.expected[name], MOST_EXPECTED * weight)
-        for member, weight in zip(members, w, strict=True)
-    ]
+    most = [MOST_EXPECTED * weight for weight in w]
+    f = [*map(min, [member.expected[name] for member in members], most)]
     return min(1.0, math.fsum(f) / len(f)), f[number]

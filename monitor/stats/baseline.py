@@ -7,6 +7,7 @@ of five judgements, so that a rare segment does not get a baseline of its own ac
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
@@ -171,12 +172,12 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     (0.5, 0.4082, {'a': 0.42857142857142855})
     """
     held = list(picks)
-    total = math.fsum(pick.u for pick in held)
+    whole = _part(held)
+    total = whole.weight
     if not total:
         return None
-    mean = math.fsum(pick.u * pick.value for pick in held) / total
-    off = [pick.u * (pick.value - mean) for pick in held]
-    squares = math.fsum(one * one for one in off)
+    mean, off = whole.mean, whole.off()
+    squares = math.fsum(map(operator.mul, off, off))
     inflation = max(dependence(off), cluster_dependence(off, [pick.cluster for pick in held]))
     by_segment: dict[str, list[ScoredPick]] = {}
     for pick in held:
@@ -186,17 +187,47 @@ def learned(picks: Iterable[ScoredPick]) -> Baseline | None:
     for name in ranked[MOST_SEGMENTS:]:
         rest += by_segment.pop(name)
     names = sorted(by_segment)
-    usual = squares / math.fsum(pick.u**2 for pick in held)
-    spreads = {name: _spread(by_segment[name], total, usual) for name in names}
+    parts = {name: _part(by_segment[name]) for name in names}
+    usual = squares / math.fsum([u**2 for u in whole.us])
+    spreads = {name: _spread(part, total, usual) for name, part in parts.items()}
     return Baseline(
         mean,
         math.sqrt(inflation * (squares + 1.0)) / total,
-        {name: _drawn(by_segment[name], mean) for name in names},
-        spreads={**spreads, "": _spread(rest, total, usual)} if names else {},
+        {name: _drawn(part, mean) for name, part in parts.items()},
+        spreads={**spreads, "": _spread(_part(rest), total, usual)} if names else {},
         dependence=inflation,
         values=len(held),
-        halves_z=_halves_z(held),
+        halves_z=_halves_z(whole),
     )
+
+
+class _PickSums(NamedTuple):
+    """Some of the picks: u and the value of each, Σu and Σux."""
+
+    us: Sequence[float]
+    values: Sequence[float]
+    weight: float
+    sum: float
+
+    @property
+    def mean(self) -> float:
+        """Needs a pick."""
+        return self.sum / self.weight
+
+    def off(self) -> list[float]:
+        """How far each is from the mean, times its u."""
+        mean = self.mean
+        return [u * (value - mean) for u, value in zip(self.us, self.values, strict=True)]
+
+
+def _part(picks: Sequence[ScoredPick]) -> _PickSums:
+    _, us, values, _ = zip(*picks, strict=True) if picks else [()] * 4
+    return _summed(us, values)
+
+
+def _summed(us: Sequence[float], values: Sequence[float]) -> _PickSums:
+    # Hundreds of thousands of picks for a plan, hence by column.
+    return _PickSums(us, values, math.fsum(us), math.fsum(map(operator.mul, us, values)))
 
 
 def dependence(off: Sequence[float]) -> float:
@@ -223,6 +254,8 @@ def cluster_dependence(off: Sequence[float], clusters: Sequence[int]) -> float:
     >>> cluster_dependence(alike * 20, [0] * 160)
     1.0
     """
+    if not any(clusters):
+        return 1.0
     sums: dict[int, list[float]] = {}
     alone = list[float]()
     for one, cluster in zip(off, clusters, strict=True):
@@ -232,7 +265,7 @@ def cluster_dependence(off: Sequence[float], clusters: Sequence[int]) -> float:
             alone.append(one)
     found = [math.fsum(sums[cluster]) for cluster in sorted(sums)]
     m, squares = len(found) + len(alone), math.fsum(one * one for one in off)
-    if not sums or m < _ENOUGH_BATCHES or not squares:
+    if m < _ENOUGH_BATCHES or not squares:
         return 1.0
     v = m / (m - 1) * math.fsum(one * one for one in [*found, *alone]) / squares
     return v if is_beyond_chance(v, m) else 1.0
@@ -244,58 +277,49 @@ def common_dependence(metrics: Iterable[Sequence[ScoredPick]]) -> float:
     A day of little traffic is some thirty batches, which tell a V of 3 from none four times in
     five only. Sessions are those of all metrics, so that together they tell more.
     """
-    told = [(m, found) for m, found in map(_of_batches, map(_off, metrics)) if m]
+    told = [(m, found) for m, found in (_of_batches(_part(picks).off()) for picks in metrics) if m]
     if not told:
         return 1.0
     mean = math.fsum(found for _, found in told) / len(told)
     return mean if is_beyond_chance(mean, max(m for m, _ in told)) else 1.0
 
 
-def _off(picks: Sequence[ScoredPick]) -> list[float]:
-    total = math.fsum(pick.u for pick in picks)
-    mean = math.fsum(pick.u * pick.value for pick in picks) / total
-    return [pick.u * (pick.value - mean) for pick in picks]
-
-
 def _of_batches(off: Sequence[float]) -> tuple[int, float]:
     """How many batches there are, and V of them; none where that tells nothing."""
     whole = len(off) // BATCH * BATCH
     batches = [math.fsum(off[i : i + BATCH]) for i in range(0, whole, BATCH)]
-    m, squares = len(batches), math.fsum(one * one for one in off[:whole])
+    m, squares = len(batches), math.fsum(map(operator.mul, off[:whole], off))
     if m < _ENOUGH_BATCHES or not squares:
         return 0, 1.0
     return m, m / (m - 1) * math.fsum(one * one for one in batches) / squares
 
 
-def _halves_z(picks: Sequence[ScoredPick]) -> float | None:
+def _halves_z(picks: _PickSums) -> float | None:
     """The later half's mean less the earlier one's, in standard errors."""
-    middle = len(picks) // 2
+    us, values = picks.us, picks.values
+    middle = len(us) // 2
     if middle < 2:
         return None
-    (a, va), (b, vb) = _mean_and_variance(picks[:middle]), _mean_and_variance(picks[middle:])
-    return (b - a) / math.sqrt(va + vb) if va + vb else 0.0
+    earlier, later = _summed(us[:middle], values[:middle]), _summed(us[middle:], values[middle:])
+    both = _variance(earlier) + _variance(later)
+    return (later.mean - earlier.mean) / math.sqrt(both) if both else 0.0
 
 
-def _mean_and_variance(picks: Sequence[ScoredPick]) -> tuple[float, float]:
-    """The mean of the picks, and the variance of that mean."""
-    total = math.fsum(pick.u for pick in picks)
-    mean = math.fsum(pick.u * pick.value for pick in picks) / total
-    squares = math.fsum((pick.u * (pick.value - mean)) ** 2 for pick in picks)
-    return mean, squares / total**2
+def _variance(picks: _PickSums) -> float:
+    """That of their mean."""
+    return math.fsum([one**2 for one in picks.off()]) / picks.weight**2
 
 
-def _spread(picks: Sequence[ScoredPick], total: float, usual: float) -> SegmentSpread:
+def _spread(picks: _PickSums, total: float, usual: float) -> SegmentSpread:
     """What is known of a segment; one that was never seen varies as much as is ``usual``."""
-    weight = math.fsum(pick.u for pick in picks)
-    n = len(picks) + PRIOR_WEIGHT
+    weight, n = picks.weight, len(picks.us) + PRIOR_WEIGHT
     if not weight:
         return SegmentSpread(0.0, math.sqrt(usual / n))
-    mean = math.fsum(pick.u * pick.value for pick in picks) / weight
-    variance = math.fsum(pick.u * (pick.value - mean) ** 2 for pick in picks) / weight
+    mean = picks.mean
+    squares = [u * (value - mean) ** 2 for u, value in zip(picks.us, picks.values, strict=True)]
+    variance = math.fsum(squares) / weight
     return SegmentSpread(weight / total, math.sqrt((variance + 1.0 / n) / n))
 
 
-def _drawn(picks: list[ScoredPick], mean: float) -> float:
-    weight = math.fsum(pick.u for pick in picks)
-    value = math.fsum(pick.u * pick.value for pick in picks)
-    return (value + PRIOR_WEIGHT * mean) / (weight + PRIOR_WEIGHT)
+def _drawn(picks: _PickSums, mean: float) -> float:
+    return (picks.sum + PRIOR_WEIGHT * mean) / (picks.weight + PRIOR_WEIGHT)

@@ -97,10 +97,8 @@ def summed(parts: Iterable[HourSums]) -> HourSums:
     >>> summed([HourSums(1, 1.0, 0.5, 1.0, 0.5, 0.25), HourSums(1, 1.0)])
     HourSums(n=2, u=2.0, ux=0.5, uu=1.0, uux=0.5, uuxx=0.25)
     """
-    held = list(parts)
-    return HourSums(
-        sum(part.n for part in held), *(math.fsum(c) for c in list(zip(*held, strict=True))[1:])
-    )
+    columns = zip(*parts, strict=True)
+    return HourSums(sum(next(columns, ())), *map(math.fsum, columns))
 
 
 def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
@@ -111,7 +109,8 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
     adds nothing. SE² = noise of m, τ_d²/days being the margin's. V is ``beside_hours``, and
     ``added_by_swing`` what hours add to another.
     """
-    whole = [found for found in (summed(day) for day in days) if found.u]
+    by_day = [summed(day) for day in days]
+    whole = [found for found in by_day if found.u]
     if len(whole) < NEEDED_DAYS:
         return None
     total = summed(whole)
@@ -125,7 +124,7 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
         math.sqrt(spread),
         hours,
         len(whole),
-        beside_hours(days),
+        _beside(days, by_day, by_hour),
         added_by_swing(by_hour, hours, len(whole)),
     )
 
@@ -214,8 +213,14 @@ def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
     >>> round(beside_hours([of(*([0.25] * day + [0.75] * (24 - day))) for day in range(7)]), 1)
     2.5
     """
-    by_day = [summed(day) for day in days]
     by_hour = [summed(hour) for hour in zip(*days, strict=True)]
+    return _beside(days, [summed(day) for day in days], by_hour)
+
+
+def _beside(
+    days: Sequence[Sequence[HourSums]], by_day: Sequence[HourSums], by_hour: Sequence[HourSums]
+) -> float | None:
+    """The same, with the sums of days and of hours that are known already."""
     total = summed(by_day)
     cells = [
         (cell, day.mean + hour.mean - total.mean)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 BETS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -39,6 +40,8 @@ _FALL: Final = 1_200.0
 """From the ceiling to an alarm's end, so that it ends as seldom in vain at every threshold."""
 
 
+# Every slot of an open alarm asks for both, nearly always at the threshold of the one before.
+@lru_cache(maxsize=64)
 def closing(threshold: float) -> float:
     """R below which an alarm ends: A/30, for near the threshold evidence goes to and fro.
 
@@ -59,6 +62,7 @@ def threshold_closing_at(evidence: float) -> float:
     return evidence / (_CLOSING_OF_SMALL if evidence < _OF_NOTHING else _CLOSING)
 
 
+@lru_cache(maxsize=64)
 def ceiling(threshold: float) -> float:
     """R at which evidence is scaled down, so that an alarm can clear: 40·A to 120·A.
 
@@ -254,6 +258,48 @@ def until_open(
         if (r + s + t + u + v) / 5.0 >= threshold:
             return number, (r, s, t, u, v)
     return None, (r, s, t, u, v)
+
+
+def until_closed(
+    bets: BetEvidence, slots: Iterable[SlotFactors], threshold: float
+) -> tuple[int | None, BetEvidence]:
+    """After how many of these slots an open alarm ends, None if it does not; and R_L then.
+
+    >>> until_closed((2e4,) * 5, [factors(Deviation(-0.25, 0.5))] * 50, 1e4)
+    (40, (0.0, 0.0, 0.0, 0.0, 0.0))
+    """
+    least, most = closing(threshold), ceiling(threshold)
+    r, s, t, u, v = bets
+    for number, (starts, f, g, h, i, j) in enumerate(slots, 1):
+        r, s, t, u, v = (
+            (starts + r) * f, (starts + s) * g, (starts + t) * h, (starts + u) * i, (starts + v) * j
+        )  # fmt: skip
+        reached = (r + s + t + u + v) / 5.0
+        if reached < least:
+            return number, _NOTHING
+        if reached > most:
+            shrink = most / reached
+            r, s, t, u, v = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
+    return None, (r, s, t, u, v)
+
+
+def quiet_after(slots: Iterable[SlotFactors], threshold: float) -> BetEvidence | None:
+    """R_L after all of these slots, begun with nothing; None where an alarm is open then.
+
+    >>> better, worse = factors(Deviation(-0.25, 0.5)), factors(Deviation(0.5, 0.25))
+    >>> quiet_after([worse] * 10, 1e4) is None
+    True
+    >>> quiet_after([*[worse] * 10, *[better] * 40], 1e4) == quiet_after([better] * 34, 1e4)
+    True
+    """
+    rest, bets = iter(slots), _NOTHING
+    while True:
+        opens, bets = until_open(bets, rest, threshold)
+        if opens is None:
+            return bets
+        closes, bets = until_closed(bets, rest, threshold)
+        if closes is None:
+            return None
 
 
 def _combined(bets: BetEvidence) -> float:

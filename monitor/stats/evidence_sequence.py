@@ -21,7 +21,7 @@ from monitor.stats.drift import (
     threshold_scaled_at,
 )
 from monitor.stats.recent_mix import Parts, RecentMix
-from monitor.stats.silence import ends_alarms
+from monitor.stats.silence import OVER_AFTER_S, ends_alarms
 
 #: A recursion remembers how it stood this often, in seconds of event time.
 REMEMBERED_S: Final = 600
@@ -232,6 +232,9 @@ def _is_after_silence(places: list[PickPlace], first: int, index: int) -> bool:
     if index <= first:
         return False
     silence_s = places[index][0] - places[index - 1][0]
+    # So short that no gap matters: nearly always.
+    if silence_s <= OVER_AFTER_S:
+        return False
     return ends_alarms(silence_s, _gap_s(places, first, index - 1))
 
 

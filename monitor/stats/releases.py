@@ -188,13 +188,16 @@ def _runs_of(value: str, seen: Sequence[_Seen]) -> list[_ValueRun]:
             continue
         run = runs[-1]
         absent = each.before - run.until
-        if run.is_gone(each.before) or (
+        # So few tell nothing: nearly always, hence first.
+        if absent >= SURE and (
+            run.is_gone(each.before)
             # Of a run that is cut off nobody knows the share: then that of what follows tells.
-            len(runs) == 1
-            and run.count < LEAST_KNOWN
-            and absent >= SURE
-            and not run.is_release
-            and _is_release(islice(seen, n, None), absent, LEAST_KNOWN)
+            or (
+                len(runs) == 1
+                and run.count < LEAST_KNOWN
+                and not run.is_release
+                and _is_release(islice(seen, n, None), absent, LEAST_KNOWN)
+            )
         ):
             runs.append(_ValueRun(value, absent, [each], each.number))
         else:

@@ -191,20 +191,15 @@ def picks(
     stream: Stream, first: int, name: str, q: float, length: int, known: Calibration | None
 ) -> Iterator[Judged]:
     """One half: every slot has its pick, and the pick its value."""
+    # Lists: a number of an array is made anew whenever it is asked for.
+    segments = [SEGMENTS[number] for number in stream.segment.tolist()]
+    xs, signals = stream.x.tolist(), stream.signal.tolist()
     for taken in slots(stream, first, name, q, length):
         found = pick(
-            [
-                signalled(
-                    f"{name}/{first + i}",
-                    SEGMENTS[stream.segment[i]],
-                    float(stream.signal[i]),
-                    known,
-                )
-                for i in taken
-            ]
+            [signalled(f"{name}/{first + i}", segments[i], signals[i], known) for i in taken]
         )
         i = taken[found.number]
-        x = None if math.isnan(stream.x[i]) else float(stream.x[i])
+        x = None if math.isnan(xs[i]) else xs[i]
         f_mean, f = found.expected.get(METRIC, (0.0, 0.0))
         whole = terms(len(taken), q, found.u, f_mean, f, x, False)
         segment = segment_terms(len(taken), q, found.u, x, False)

@@ -117,11 +117,11 @@ def test_the_incident_multiplies_noise_sensitivity_only() -> None:
 
 @MIXES
 def test_expectation_agrees_with_simulation(mix: Mix) -> None:
-    """Over 20,000 interactions each metric's mean is within 4 standard errors of the exact one."""
-    truths = [generated.truth.values for generated in generate(mix, 20_000)]
+    """Over 10,000 interactions each metric's mean is within 4 standard errors of the exact one."""
+    truths = [generated.truth.values for generated in generate(mix, 10_000)]
     for metric, mean in expected(mix).items():
         found = [value for truth in truths if (value := truth[metric]) is not None]
-        assert len(found) > 20_000 * 0.6
+        assert len(found) > 10_000 * 0.6
         assert abs(fmean(found) - mean) < 4 * stdev(found) / math.sqrt(len(found)), metric
 
 

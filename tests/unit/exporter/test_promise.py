@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from monitor.app.scores import Aggregators, aggregators
-from monitor.config import Settings
 from monitor.exporter.alarms.publisher import every
 from monitor.exporter.scores.training_slots import TrainingSlots
 from monitor.records.alarm import AlarmRecord
@@ -81,8 +81,13 @@ class ByRecords:
         self._scores.advance(now)
 
 
-def incident(world: str) -> Iterator[Pick]:
+@cache
+def incident(world: str) -> tuple[Pick, ...]:
     """Three hours of traffic, in the second of which it is four times as bad."""
+    return tuple(_incident(world))
+
+
+def _incident(world: str) -> Iterator[Pick]:
     traffic = Traffic(CELL._replace(world=world), SEED, 0)
     changes = (None, Worse(traffic.start, 4.0), None)
     for hour, change in enumerate(changes):
@@ -91,11 +96,12 @@ def incident(world: str) -> Iterator[Pick]:
                 yield pick
 
 
+@cache
 def written(
-    world: str, chosen: Settings, scores: Callable[[Aggregators], Scores] = SlotsOnly
+    world: str, scores: Callable[[Aggregators], Scores] = SlotsOnly
 ) -> list[tuple[float, AlarmRecord]]:
     """What is written on the alarms' topic, and when."""
-    made = Installation(chosen, Traffic(CELL._replace(world=world), SEED, 0).start, scores)
+    made = Installation(SHORT, Traffic(CELL._replace(world=world), SEED, 0).start, scores)
     looks = (look for pick in incident(world) for look in made.play(pick))
     return [(look.now, one) for look in looks for one in look.records]
 
@@ -103,9 +109,9 @@ def written(
 @pytest.mark.parametrize("world", ["judge fails", "mix shift", "17 % by 5"])
 def test_slots_alone_alarm_as_their_records_do(world: str) -> None:
     """Moments, evidence and sentences are those of records that were read as an exporter does."""
-    found = written(world, SHORT)
+    found = written(world)
     assert {one.state for _, one in found} == {"open", "closed"}
-    assert found == written(world, SHORT, ByRecords)
+    assert found == written(world, ByRecords)
 
 
 def test_another_period_reads_all_again() -> None:
@@ -135,7 +141,7 @@ def test_looks_that_are_left_out_see_nothing() -> None:
         while due[0].at + JUDGED_S <= now:
             scores.add(due.pop(0))
         seen += [(now, one) for one in exporter.look(now).records]
-    assert seen == written("judge fails", SHORT)
+    assert seen == written("judge fails")
 
 
 @pytest.mark.parametrize("law", LAWS)

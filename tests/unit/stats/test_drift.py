@@ -22,6 +22,7 @@ from monitor.stats.drift import (
     closing,
     directed,
     factors,
+    quiet_after,
     threshold_closing_at,
     threshold_scaled_at,
     uniform,
@@ -274,3 +275,20 @@ def test_many_slots_at_once_are_those_one_by_one(threshold: float) -> None:
             break
     assert until_open(NO_EVIDENCE.bets, map(factors, slots), threshold) == (found, evidence.bets)
     assert (found is None) == (threshold > 50.0)
+
+
+@pytest.mark.parametrize("threshold", [5.0, 50.0, 1e4])
+def test_quiet_is_what_one_by_one_no_alarm_is_open_after(threshold: float) -> None:
+    """To the last bit, at the ceiling and after alarms that ended, too."""
+    draw = random.Random(8).random
+    evidence, slots, seen = NO_EVIDENCE, list[Deviation](), set[bool]()
+    for number in range(1_200):
+        value = None if draw() < 0.1 else 1.0 if draw() < number % 300 / 300 else 0.3
+        slots.append(uniform(value, 0.4))
+        evidence = after(evidence, slots[-1], threshold)
+        if number % 300 < 60:  # after the worst: here an alarm ends
+            quiet = quiet_after(map(factors, slots), threshold)
+            assert quiet == (None if evidence.is_open else evidence.bets)
+            seen.add(evidence.is_open)
+    assert seen == {False, True}
+    assert evidence.combined == pytest.approx(ceiling(threshold), rel=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -115,8 +116,10 @@ TRAFFIC = {
 JUMPING = {"canary promoted", "of three"}
 
 
-def as_the_floor_slides(minutes: ByMinute) -> list[set[ValueChange]]:
-    """The marks when ever less is kept, minute by minute."""
+@cache
+def as_the_floor_slides(name: str, seed: int) -> list[set[ValueChange]]:
+    """The marks when ever less of this traffic is kept, minute by minute."""
+    minutes = parted(*TRAFFIC[name], seed=seed)
     floors = range(max(minutes) + 1)
     kept = ({m: counts for m, counts in minutes.items() if m >= floor} for floor in floors)
     return [set(rollout(each).changes) for each in kept]
@@ -126,7 +129,7 @@ def as_the_floor_slides(minutes: ByMinute) -> list[set[ValueChange]]:
 @pytest.mark.parametrize("name", TRAFFIC)
 def test_no_end_has_another_word_whatever_is_kept(name: str, seed: int) -> None:
     """While the horizon slides, and for an exporter that was started with another floor."""
-    whole, *later = as_the_floor_slides(parted(*TRAFFIC[name], seed=seed))
+    whole, *later = as_the_floor_slides(name, seed)
     for shown in later:
         assert {one for one in shown if one.change != "began"} <= whole
     assert not later[-1]
@@ -136,7 +139,7 @@ def test_no_end_has_another_word_whatever_is_kept(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", sorted(TRAFFIC.keys() - JUMPING))
 def test_while_the_horizon_slides_marks_only_vanish(name: str, seed: int) -> None:
     """None is moved, and none comes anew or again."""
-    shown = as_the_floor_slides(parted(*TRAFFIC[name], seed=seed))
+    shown = as_the_floor_slides(name, seed)
     assert all(later <= earlier for earlier, later in pairwise(shown))
 
 
