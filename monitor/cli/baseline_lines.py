@@ -181,7 +181,7 @@ def doubts_of_frozen(record: BaselineRecord) -> list[str]:
         lines.append(
             f"{who}  from {slots} of {in_words(max(seen))}, which knows no other hours: it "
             "tolerates a quarter of the mean and more until whole days (UTC) tell them: one "
-            "where much is judged, seven at most; the level stays"
+            "where much is judged, else seven, or more until 60 values are there; the level stays"
         )
     mixed = [name for name, found in record.metrics.items() if is_unsteady(found.halves_z)]
     if mixed:

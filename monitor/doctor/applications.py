@@ -8,8 +8,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
@@ -18,6 +19,7 @@ from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.exporter.period import is_evidence, is_for_lack_of_money
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
+from monitor.judge.limits.budget import day_of_money
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.plan.first_evidence import most_held_s
@@ -33,6 +35,8 @@ RUNS: Final = 50
 LEAST_KNOWN_S: Final = 3_600
 #: A time before all records: what is asked for at 0 is not looked up.
 LONG_AGO_S: Final = 1
+#: A day (of ``budget.timezone``) whose money did not reach: its midnights, in epoch seconds.
+SpentDay = tuple[float, float]
 #: Seconds that are looked back, where there are too many records in what is held.
 _SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S)
 #: With so many usual gaps of silence one has ended, or had not begun.
@@ -82,7 +86,7 @@ class SeenApplications(NamedTuple):
     None of them: it could not be read in time. ``share_read`` of the records of that time were
     read, and of these ``share_scored`` count for the period, None where that is not known. Of
     those ``share_watched`` have a value of a watched metric: only these teach a baseline of one.
-    ``spent`` are the days (when they begin, in epoch seconds) whose money did not reach.
+    ``spent`` are the days (when they begin and end, in epoch seconds) whose money did not reach.
     """
 
     found: Sequence[SeenApplication]
@@ -90,7 +94,7 @@ class SeenApplications(NamedTuple):
     share_read: float = 1.0
     share_scored: float | None = None
     share_watched: float = 1.0
-    spent: Collection[int] = ()
+    spent: Collection[SpentDay] = ()
 
 
 NOTHING_SEEN: Final = SeenApplications((), 0.0)
@@ -134,10 +138,17 @@ class ReadScores:
     broker's time, by which the records of a day are counted.
     """
 
-    def __init__(self, since: float, window: tuple[float, float], watched: Collection[str]) -> None:
+    def __init__(
+        self,
+        since: float,
+        window: tuple[float, float],
+        watched: Collection[str],
+        zone: tzinfo = UTC,
+    ) -> None:
         self._since, self._window, self._watched = since, window, watched
+        self._zone = zone
         self.by_pair: dict[JudgedApplication, Sightings] = {}
-        self.spent = set[int]()
+        self.spent = set[SpentDay]()
         self.number = self._teach = 0
         self._all, self._within = [0, 0], [0, 0]
 
@@ -145,7 +156,7 @@ class ReadScores:
         """One more; what cannot be read is not scored."""
         self.number += 1
         if is_for_lack_of_money(value):
-            self.spent.add(timestamp_ms // 1000 // DAY_S * DAY_S)
+            self.spent.add(day_of_money(timestamp_ms / 1000, self._zone))
         line, (start, until) = score_line(value, self._watched), self._window
         self._teach += line is not None and line.watched
         scored = line is not None and line.scored
@@ -188,7 +199,9 @@ async def seen_applications(
             back_s, number = await _looked_back(scan, topics.scores, longest_s, now)
             start = now - back_s
             (earlier,) = await scan.counts(topics.scores, [LONG_AGO_S, int(start)])
-        found = ReadScores(start, window, settings.drift.metrics)
+        found = ReadScores(
+            start, window, settings.drift.metrics, ZoneInfo(settings.budget.timezone)
+        )
         is_whole = number <= MOST_READ
         await _read(_records(scan, topics.scores, start, is_whole=is_whole), found, is_whole)
         async with asyncio.timeout(LIMIT_S):
@@ -282,7 +295,7 @@ def made(
     settings: Settings,
     baselines: Mapping[str, BaselineRecord],
     share_read: float = 1.0,
-    spent: Collection[int] = (),
+    spent: Collection[SpentDay] = (),
 ) -> list[SeenApplication]:
     """Those that are scored yet, by what was read of each from ``since`` on.
 
@@ -352,7 +365,7 @@ def seen(
     since: float | None,
     now: float,
     share_read: float = 1.0,
-    spent: Collection[int] = (),
+    spent: Collection[SpentDay] = (),
 ) -> SeenApplication:
     """Of one that is scored; ``spent`` as ``seconds_seen`` has it.
 
@@ -376,19 +389,20 @@ def seen(
     return SeenApplication(*pair, per_day / share_read, now - times[0] if began else None)
 
 
-def seconds_seen(began: float, until: float, spent: Collection[int]) -> float:
+def seconds_seen(began: float, until: float, spent: Collection[SpentDay]) -> float:
     """Seconds between two times of which it is known how many are scored in them.
 
-    The days of ``spent``, by when they begin, are known as a whole: of what is left of them nothing
-    would have been scored, since their money was spent.
+    The days of ``spent`` are known as a whole: of what is left of them nothing would have been
+    scored, since their money was spent.
 
     >>> seconds_seen(18 * 3_600.0, DAY_S + 3_600.0, ()) / 3_600
     7.0
-    >>> [seconds_seen(18 * 3_600.0, DAY_S + 3_600.0, spent) / 3_600 for spent in ([0], [0, DAY_S])]
+    >>> first, second = (0.0, 86_400.0), (86_400.0, 172_800.0)
+    >>> [seconds_seen(64_800.0, 90_000.0, days) / 3_600 for days in ([first], [first, second])]
     [25.0, 48.0]
     """
-    found = 0.0
-    for day in range(int(began // DAY_S), math.ceil(until / DAY_S)):
-        start, end = day * DAY_S, (day + 1) * DAY_S
-        found += DAY_S if start in spent else min(until, end) - max(began, start)
+    found = until - began
+    for start, end in sorted(spent):
+        if start < until and began < end:
+            found += max(0.0, began - start) + max(0.0, end - until)
     return found

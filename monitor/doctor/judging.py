@@ -13,6 +13,7 @@ from monitor.doctor.applications import (
     LEAST_KNOWN_S,
     NOTHING_SEEN,
     SeenApplications,
+    SpentDay,
     seconds_seen,
     seen_applications,
 )
@@ -112,14 +113,14 @@ async def _scored(
         seen = await seen_applications(settings, scan, span, (found.began, found.until), now)
     finally:
         await scan.stop()
-    records = found.per_day(seen.spent)
+    records, all_records = found.per_day(seen.spent), found.per_day()
     share = 1.0 if seen.share_scored is None else seen.share_scored
     if paced is None:  # as exporters will, once there is a whole day
         span = span_of(settings, share * records)
     elif paced.share is not None and found.first_s is None:
         share = paced.share
     per_day = share * seen.share_watched * records
-    return JudgedPace(per_day, False, sent, seen, records - per_day, span, found.first_s)
+    return JudgedPace(per_day, False, sent, seen, all_records - per_day, span, found.first_s)
 
 
 class _RecordPace(NamedTuple):
@@ -135,11 +136,11 @@ class _RecordPace(NamedTuple):
     has_day: bool
     first_s: float | None = None
 
-    def per_day(self, spent: Collection[int] = ()) -> float:
+    def per_day(self, spent: Collection[SpentDay] = ()) -> float:
         """How many a day; of the days of ``spent`` the money did not reach, see ``seconds_seen``.
 
         >>> evening = _RecordPace(100, DAY_S - 3_600.0, DAY_S + 3_600.0, True, 7_200.0)
-        >>> evening.per_day(), evening.per_day([0, DAY_S])
+        >>> evening.per_day(), evening.per_day([(0.0, 86_400.0), (86_400.0, 172_800.0)])
         (1200.0, 50.0)
         """
         seen_s = seconds_seen(self.began, self.until, spent)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from monitor.errors import RecordSkipped
 from monitor.records import AnyMinor, Frozen, Score
-from monitor.records.correction import LABELS_HOLD_S, Agreements
+from monitor.records.correction import LABELS_HOLD_S, Agreements, HowMany
 from monitor.records.correction import Interval as Interval
 from monitor.records.correction import JudgeErrorsFound as JudgeErrorsFound
 from monitor.records.correction import MetricCorrection as MetricCorrection
@@ -44,6 +44,8 @@ MOST_NAME: Final = 100
 #: The year 9000: what is written as a record's time need not be one.
 _LAST: Final = 221_845_392_000.0
 _LAST_DAY: Final = date(9000, 1, 1)
+_FIRST_MOMENT: Final = datetime(2, 1, 1, tzinfo=UTC)
+_LAST_MOMENT: Final = datetime.combine(_LAST_DAY, time(), UTC)
 #: Sums are rounded, each for itself.
 _ROUNDED: Final = 1.0 + 1e-9
 #: What is shown for all applications together; no label of an application.
@@ -53,11 +55,20 @@ Origin = Literal["learned", "set", "frozen"]
 
 
 #: Beyond any weight, error or count, and small enough for squares and sums of them.
-_LARGEST: Final = 2.0**60
-NotNegative = Annotated[float, Field(ge=0.0, le=_LARGEST, allow_inf_nan=False)]
-HowMany = Annotated[int, Field(ge=0, le=2**53)]
+LARGEST: Final = 2.0**60
+NotNegative = Annotated[float, Field(ge=0.0, le=LARGEST, allow_inf_nan=False)]
 HourOffset = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 HOURS: Final = 24
+
+
+def _has_neighbours(at: datetime) -> datetime:
+    """A decision is made after all that was known: of the last moment there is none after it."""
+    if not _FIRST_MOMENT <= at <= _LAST_MOMENT:
+        raise ValueError(f"a time is from {_FIRST_MOMENT.year} to {_LAST_MOMENT.year}")
+    return at
+
+
+DecidedAt = Annotated[AwareDatetime, AfterValidator(_has_neighbours)]
 
 
 class MetricBaseline(Frozen):
@@ -85,7 +96,7 @@ class MetricBaseline(Frozen):
     se: NotNegative = 0.0
     segments: dict[str, Score] = Field(default_factory=dict)
     spreads: dict[str, tuple[Score, NotNegative]] = Field(default_factory=dict)
-    dependence: Annotated[float, Field(ge=1.0, le=_LARGEST, allow_inf_nan=False)] = 1.0
+    dependence: Annotated[float, Field(ge=1.0, le=LARGEST, allow_inf_nan=False)] = 1.0
     values: HowMany = 0
     halves_z: Annotated[float, Field(allow_inf_nan=False)] | None = None
     day_spread: NotNegative = 0.0
@@ -94,11 +105,11 @@ class MetricBaseline(Frozen):
     days: HowMany = 0
     first_mean: Score | None = None
     origin: Origin | None = None
-    effective_from: AwareDatetime | None = None
-    decided_at: AwareDatetime | None = None
+    effective_from: DecidedAt | None = None
+    decided_at: DecidedAt | None = None
     learned_in_alarm_of: str | None = None
-    frozen_from: AwareDatetime | None = None
-    frozen_until: AwareDatetime | None = None
+    frozen_from: DecidedAt | None = None
+    frozen_until: DecidedAt | None = None
     provisional: bool = False
 
     @model_validator(mode="after")
@@ -130,12 +141,12 @@ class BaselineRecord(Keyed):
     application: str
     judge: str
     origin: Origin
-    effective_from: AwareDatetime
+    effective_from: DecidedAt
     slots: HowMany = Field(0, description="scored slots that it was learned from")
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
-    learned_after: AwareDatetime | None = None
-    reset_at: AwareDatetime | None = None
+    learned_after: DecidedAt | None = None
+    reset_at: DecidedAt | None = None
 
     @property
     def tolerates_more(self) -> bool:
@@ -164,7 +175,7 @@ def _of_values(hour: tuple[int, float, float, float, float, float]) -> tuple[Any
         return hour
     in_order = 0.0 <= ux <= u * _ROUNDED and 0.0 <= uuxx <= uux * _ROUNDED <= uu * _ROUNDED**2
     # The squares of n weights, of which none is below 0, are between their sum's over n and all.
-    if not (n and in_order and n / _LARGEST <= u <= n * _LARGEST):
+    if not (n and in_order and n / LARGEST <= u <= n * LARGEST):
         raise ValueError("an hour needs n, Σu, Σux, Σu², Σu²x and Σu²x² of n values from 0 to 1")
     if not u * u <= n * uu * _ROUNDED <= n * u * u * _ROUNDED**2:
         raise ValueError("an hour needs a Σu² between (Σu)²/n and (Σu)²")
@@ -225,7 +236,7 @@ class CalibrationRecord(Keyed):
     kind: Literal["calibration"] = CALIBRATION
     application: str
     judge: str
-    effective_from: AwareDatetime
+    effective_from: DecidedAt
     slots: HowMany = Field(ge=1, description="scored slots with a signal that it was learned from")
     edges: tuple[Signal, ...]
     spreads: tuple[Spread, ...]

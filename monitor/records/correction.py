@@ -31,6 +31,8 @@ _MOST: Final = 1e6
 _ROUNDING: Final = 1e-9
 
 Bounded = Annotated[float, Field(ge=-_MOST, le=_MOST, allow_inf_nan=False)]
+#: Of whatever is counted: a float holds it, and it has a place in a gauge.
+HowMany = Annotated[int, Field(ge=0, le=2**53)]
 Square = Annotated[float, Field(ge=0.0, le=_MOST, allow_inf_nan=False)]
 
 
@@ -89,9 +91,9 @@ class MetricCorrection(Frozen):
     those before; null where there are too few.
     """
 
-    audits: int = Field(ge=0)
-    needed: int = Field(ge=0)
-    wrong: int = Field(ge=0)
+    audits: HowMany
+    needed: HowMany
+    wrong: HowMany
     errors: JudgeErrorsFound | None = None
     missing: Annotated[str, AfterValidator(_is_reason)] | None = None
     moved: bool | None = None
@@ -108,8 +110,8 @@ class MetricCorrection(Frozen):
 class VerdictAgreement(Frozen):
     """How far a judge's verdicts of one kind are the people's, on so many audited interactions."""
 
-    audits: int = Field(ge=0)
-    verdicts: int = Field(ge=0)
+    audits: HowMany
+    verdicts: HowMany
     kappa: Interval
     precision: Interval
     recall: Interval

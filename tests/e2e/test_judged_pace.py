@@ -135,8 +135,27 @@ async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: Ka
     assert of_times(times, until + 60.0, refused) == found.span
     assert of_times(times, until + 60.0) != found.span
     assert found.per_day == pytest.approx(300, rel=0.01)
+    # What is refused goes on all day.
+    assert found.others_per_day == pytest.approx(12 * 3_300 - 300, rel=0.02)
     (one,) = found.seen.found
     assert one.per_day == pytest.approx(300, rel=0.01)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("zone", "days"), [("UTC", 2), ("America/Los_Angeles", 1)])
+async def test_money_is_for_a_day_of_its_zone(
+    kafka_broker: KafkaBroker, zone: str, days: int
+) -> None:
+    """Refused before and after midnight (UTC): what was judged was for two days, or for one."""
+    until = midnight()
+    began, now = until - 2 * HOUR_S, until + 60.0
+    gone = {"outcome": "over_budget", "reason": "usd_per_day", "scores": {}}
+    times, refused = evenly(began, began + 360.0, 300), evenly(began + 360.0, now, 3_000)
+    here = await topics(kafka_broker, scored_at(times) + scored_at(refused, **gone))
+    budget = here.settings.budget.model_copy(update={"timezone": zone})
+    there = here._replace(settings=here.settings.model_copy(update={"budget": budget}))
+    (one,) = (await there.pace(now)).seen.found
+    assert one.per_day == pytest.approx(300 / days, rel=0.01)
 
 
 @pytest.mark.timeout(120)

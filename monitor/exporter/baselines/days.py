@@ -18,7 +18,13 @@ from typing import Final
 from monitor.exporter.scores.detectors import DriftDetectors, DriftKey
 from monitor.exporter.scores.folding import JudgedApplication
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records.control import BaselineRecord, DayRecord, HourOfDay, MetricBaseline
+from monitor.records.control import (
+    LARGEST,
+    BaselineRecord,
+    DayRecord,
+    HourOfDay,
+    MetricBaseline,
+)
 from monitor.stats.baseline import DAY_SPREADS, STANDARD_ERRORS
 from monitor.stats.days import (
     HOUR_S,
@@ -287,9 +293,10 @@ def _shifted(made: MetricBaseline, shift: float, better: bool | None) -> MetricB
 def _with_hours(
     made: MetricBaseline, found: Rhythm, error: float, last: datetime, better: bool | None
 ) -> MetricBaseline:
+    # What no record may hold would be written at each look, and read by nobody.
     return made.model_copy(
         update={
-            "se": error,
+            "se": min(LARGEST, error),
             "dependence": found.dependence_after(made.dependence),
             "day_spread": found.day_spread,
             "hour_spread": 0.0,
@@ -308,7 +315,7 @@ def _spreads(made: MetricBaseline, found: Rhythm) -> dict[str, tuple[float, floa
     """
     moved = made.se**2 / made.dependence + found.se**2
     return {
-        segment: (share, math.sqrt(max(0.0, se**2 * (1.0 - 2.0 * share) + moved)))
+        segment: (share, min(LARGEST, math.sqrt(max(0.0, se**2 * (1.0 - 2.0 * share) + moved))))
         for segment, (share, se) in made.spreads.items()
     }
 

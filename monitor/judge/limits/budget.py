@@ -174,14 +174,14 @@ class Budget:
         now = self._clock()
         if self._day[0] <= now < self._day[1]:
             return
-        self._day = _day(now, self._zone)
+        self._day = day_of_money(now, self._zone)
         self._recorded = self._unrecorded = 0.0
         self._own.clear()
         if self._seen:
             self._seen, self._cost = 1, self._cost / self._seen
 
 
-def _day(now: float, zone: tzinfo) -> tuple[float, float]:
+def day_of_money(now: float, zone: tzinfo) -> tuple[float, float]:
     """The midnights around a time; days of a change of clocks are 23 or 25 hours long."""
     today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     tomorrow = (today + timedelta(days=1)).replace(fold=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -222,9 +223,24 @@ def test_after_a_reset_it_is_learned_from_what_came_then(
 def test_money_that_is_spent_in_an_evening_is_for_a_day(now: float) -> None:
     """100 within ten minutes, then none until midnight, or on the whole day after it."""
     evening = Sightings([1.75 * DAY_S + 6.0 * n for n in range(100)], 1.75 * DAY_S, 100)
-    spent = [DAY_S, 2 * DAY_S]
+    spent = [(1.0 * DAY_S, 2.0 * DAY_S), (2.0 * DAY_S, 3.0 * DAY_S)]
     assert seen(PAIR, evening, None, now, spent=spent).per_day == pytest.approx(50.0)
     assert seen(PAIR, evening, None, now).per_day >= 80.0
+
+
+def test_the_day_of_money_is_that_of_its_zone() -> None:
+    """100 within two hours of a midnight in Los Angeles; refused from then on until the next."""
+    begin = DAY + 8 * 3_600.0
+    found = ReadScores(DAY, (DAY, DAY + DAY_S), WATCHED, ZoneInfo("America/Los_Angeles"))
+    for number in range(720):
+        one = record(str(number + 1), begin - START + 72.0 * number)
+        if number >= 100:
+            spent = {"outcome": Outcome.OVER_BUDGET, "reason": "usd_per_day", "scores": {}}
+            one = one.model_copy(update=spent)
+        found.add(one.to_json(), round(one.event_time.timestamp() * 1_000))
+    for now in (begin + 14.0 * 3_600, begin + 23.0 * 3_600):
+        (one_seen,) = made(found.by_pair, None, now, settings(), {}, spent=found.spent)
+        assert one_seen.per_day == pytest.approx(100.0)
 
 
 def test_a_first_part_is_a_bound() -> None:

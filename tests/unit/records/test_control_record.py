@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from monitor.control.decisions import next_decision
 from monitor.errors import RecordSkipped
+from monitor.exporter.baselines.days import frozen_with_rhythm, with_rhythm
 from monitor.records import SamplingRecord
 from monitor.records.control import (
     BaselineRecord,
     DayRecord,
+    MetricBaseline,
     baseline_key,
     day_key,
     read_control_record,
 )
-from monitor.stats.days import HourSums, hour_spread, hour_sums, is_better, rhythm, tell_hours
+from monitor.stats.days import (
+    HourSums,
+    hour_spread,
+    hour_sums,
+    is_better,
+    rhythm,
+    tell_hours,
+)
 
 PAIR = "bot", "offline@1"
 DAY = date(2026, 11, 22)
@@ -102,7 +112,7 @@ def test_a_day_has_a_morrow() -> None:
 )
 def test_a_baseline_has_errors_that_have_squares(metric: dict[str, Any]) -> None:
     """Or it is none."""
-    told = {"schema": "rag.control/1", "kind": "baseline", "origin": "learned"}
+    told: dict[str, Any] = {"schema": "rag.control/1", "kind": "baseline", "origin": "learned"}
     told |= {"application": PAIR[0], "judge": PAIR[1], "effective_from": "2026-11-22T00:00:00Z"}
     key = baseline_key(*PAIR).encode()
     for more, slots in (({}, 1_000), (metric, 1_000), ({}, 10**400)):
@@ -114,6 +124,70 @@ def test_a_baseline_has_errors_that_have_squares(metric: dict[str, Any]) -> None
         with pytest.raises(RecordSkipped) as refused:
             read_control_record(key, value)
         assert refused.value.cause == "malformed"
+
+
+LAST = "9999-12-31T23:59:59.999999Z"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reset_at": LAST},
+        {"effective_from": LAST, "metrics": {}},
+        {"effective_from": "0001-01-01T00:00:00+14:00"},
+        {"learned_after": LAST},
+        {"metrics": {"faithfulness": {"mean": 0.9, "decided_at": LAST}}},
+    ],
+)
+def test_a_decision_can_be_followed_by_another(fields: dict[str, Any]) -> None:
+    """What is reset, set or frozen next holds from a moment later on."""
+    told: dict[str, Any] = {"schema": "rag.control/1", "kind": "baseline", "origin": "learned"}
+    told |= {"application": PAIR[0], "judge": PAIR[1], "effective_from": "9000-01-01T00:00:00Z"}
+    told |= {"metrics": {"faithfulness": {"mean": 0.9}}}
+    key = baseline_key(*PAIR).encode()
+    found = read_control_record(key, json.dumps(told).encode())
+    assert isinstance(found, BaselineRecord)
+    at = found.effective_from
+    assert next_decision(found, at) >= at
+    with pytest.raises(RecordSkipped, match="a time is from 2 to 9000"):
+        read_control_record(key, json.dumps({**told, **fields}).encode())
+
+
+@given(
+    st.lists(HOURS, min_size=24, max_size=24),
+    st.sampled_from((0.0, 1.0, MOST)),
+    st.sampled_from((1.0, MOST)),
+    st.sampled_from(("learned", "frozen")),
+)
+@example([hour_sums([(LEAST, 0.2), (LEAST, 0.4)])] * 24, 0.0, MOST, "frozen")
+def test_what_is_refined_can_be_read(
+    hours: Sequence[HourSums], error: float, dependence: float, origin: Any
+) -> None:
+    """Whatever of a record is accepted: the next one would else be written at each look."""
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    made = MetricBaseline(
+        mean=0.9,
+        se=error,
+        spreads={"acme": (0.0, error), "": (1.0, error)},
+        dependence=dependence,
+        origin=origin,
+        frozen_from=at,
+        frozen_until=at + timedelta(hours=1),
+    )
+    found = rhythm([hours] * 7)
+    refined = []
+    if found is not None:
+        refined.append(with_rhythm("faithfulness", made, found, at))
+        refined.append(frozen_with_rhythm("faithfulness", made, found, hours, at))
+    for one in refined:
+        record = BaselineRecord(
+            application=PAIR[0],
+            judge=PAIR[1],
+            origin="learned",
+            effective_from=at,
+            metrics={"faithfulness": one},
+        )
+        assert read_control_record(record.key.encode(), record.to_json()) == record
 
 
 @pytest.mark.parametrize("u", [5e-324, 1e-200, 2.0**-61, 2.0**61])

@@ -94,6 +94,9 @@ def test_it_says_what_the_formulas_know() -> None:
         (metric(errors=None, missing="no_idea"), "found 'no_idea', expected one of too_few_audits"),
         (metric(wrong=201), "201 of 200 audits cannot be wrong"),
         (metric(audits=-1), "metrics.faithfulness.audits: Input should be greater than or equal"),
+        (metric(audits=10**400), "metrics.faithfulness.audits: Input should be"),
+        (metric(needed=2**53 + 1), "metrics.faithfulness.needed: Input should be less than or"),
+        (agreement(verdicts=10**400), "agreement.relevance.verdicts: Input should be"),
         (
             agreement(kappa=[0.5, 0.6, 0.4]),
             "kappa: Value error, the lower bound is above the upper",
