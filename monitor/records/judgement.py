@@ -17,7 +17,6 @@ from pydantic import (
 
 from monitor.records.base import Frozen
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 Flags = tuple[bool, ...]
 #: ``None``: nobody said.
 Labels = tuple[bool | None, ...]
@@ -50,7 +49,7 @@ class Usage(Frozen):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = Field(0, exclude_if=lambda tokens: tokens == 0)
-    usd: Finite = 0.0
+    usd: float = 0.0
 
     @property
     def tokens(self) -> int:

@@ -16,7 +16,6 @@ from monitor.records.interaction import Kind, Source
 from monitor.records.judgement import (
     Claims,
     Evidence,
-    Finite,
     JudgeIdentity,
     Probabilities,
     Usage,
@@ -52,7 +51,7 @@ class SamplingRecord(Frozen):
     m: int | None = Field(1, ge=1)
     q: float | None = Field(1.0, gt=0.0, le=1.0)
     u: float | None = Field(1.0, ge=1.0 / _LARGEST_WEIGHT, le=_LARGEST_WEIGHT)
-    signal: Finite | None = None
+    signal: Annotated[float, Field(allow_inf_nan=False)] | None = None
     segments: dict[str, Members] = {}
     expected: dict[str, tuple[Score, Score]] = {}
     forced: bool = False
@@ -106,8 +105,8 @@ class ScoreRecord(Frozen):
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
-    rechecks_usd: Finite = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
-    timings: dict[str, Finite] = {}
+    rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
+    timings: dict[str, float] = {}
     truncated: bool = False
     run: RunMark | None = Field(None, exclude_if=lambda mark: mark is None)
 
