@@ -37,6 +37,8 @@ LEAST_KNOWN_S: Final = 3_600
 LONG_AGO_S: Final = 1
 #: A day (of ``budget.timezone``) whose money did not reach: its midnights, in epoch seconds.
 SpentDay = tuple[float, float]
+#: The year 9000.
+_LAST_MS: Final = 221_845_392_000_000
 #: Seconds that are looked back, where there are too many records in what is held.
 _SHORTER: Final = (8 * DAY_S, 4 * DAY_S, 2 * DAY_S, DAY_S)
 #: With so many usual gaps of silence one has ended, or had not begun.
@@ -155,7 +157,8 @@ class ReadScores:
     def add(self, value: bytes | None, timestamp_ms: int) -> None:
         """One more; what cannot be read is not scored."""
         self.number += 1
-        if is_for_lack_of_money(value):
+        # Who sends may write any time, in microseconds too: that is of no day.
+        if is_for_lack_of_money(value) and 0 <= timestamp_ms < _LAST_MS:
             self.spent.add(day_of_money(timestamp_ms / 1000, self._zone))
         line, (start, until) = score_line(value, self._watched), self._window
         self._teach += line is not None and line.watched

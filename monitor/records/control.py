@@ -68,7 +68,7 @@ def _has_neighbours(at: datetime) -> datetime:
     return at
 
 
-DecidedAt = Annotated[AwareDatetime, AfterValidator(_has_neighbours)]
+ControlTime = Annotated[AwareDatetime, AfterValidator(_has_neighbours)]
 
 
 class MetricBaseline(Frozen):
@@ -105,11 +105,11 @@ class MetricBaseline(Frozen):
     days: HowMany = 0
     first_mean: Score | None = None
     origin: Origin | None = None
-    effective_from: DecidedAt | None = None
-    decided_at: DecidedAt | None = None
+    effective_from: ControlTime | None = None
+    decided_at: ControlTime | None = None
     learned_in_alarm_of: str | None = None
-    frozen_from: DecidedAt | None = None
-    frozen_until: DecidedAt | None = None
+    frozen_from: ControlTime | None = None
+    frozen_until: ControlTime | None = None
     provisional: bool = False
 
     @model_validator(mode="after")
@@ -141,12 +141,12 @@ class BaselineRecord(Keyed):
     application: str
     judge: str
     origin: Origin
-    effective_from: DecidedAt
+    effective_from: ControlTime
     slots: HowMany = Field(0, description="scored slots that it was learned from")
     metrics: dict[str, MetricBaseline] = Field(default_factory=dict)
     provisional: bool = False
-    learned_after: DecidedAt | None = None
-    reset_at: DecidedAt | None = None
+    learned_after: ControlTime | None = None
+    reset_at: ControlTime | None = None
 
     @property
     def tolerates_more(self) -> bool:
@@ -236,7 +236,7 @@ class CalibrationRecord(Keyed):
     kind: Literal["calibration"] = CALIBRATION
     application: str
     judge: str
-    effective_from: DecidedAt
+    effective_from: ControlTime
     slots: HowMany = Field(ge=1, description="scored slots with a signal that it was learned from")
     edges: tuple[Signal, ...]
     spreads: tuple[Spread, ...]

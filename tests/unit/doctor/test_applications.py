@@ -243,6 +243,14 @@ def test_the_day_of_money_is_that_of_its_zone() -> None:
         assert one_seen.per_day == pytest.approx(100.0)
 
 
+@pytest.mark.parametrize("timestamp_ms", [-1, 1_795_000_000_000_000, 2**63 - 1])
+def test_a_refusal_at_no_time_is_of_no_day(timestamp_ms: int) -> None:
+    """As of who writes microseconds; it is read, and not scored."""
+    found = ReadScores(DAY, (DAY, DAY + DAY_S), WATCHED)
+    found.add(b'{"outcome": "over_budget", "reason": "usd_per_day"}', timestamp_ms)
+    assert (found.spent, found.number, found.share_scored) == (set(), 1, 0.0)
+
+
 def test_a_first_part_is_a_bound() -> None:
     """The one that has any."""
     assert first_bound([0, 10, 20], [0, 5]) == 10
