@@ -15,6 +15,7 @@ from tests.parallel import (
     pytest_collection_modifyitems,
     pytest_xdist_auto_num_workers,
 )
+from tests.servers.forked import ADDRESS, ForkServer
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.postgres_server import (
     HOW_TO_GET_POSTGRES,
@@ -51,6 +52,12 @@ sys.dont_write_bytecode = False
 settings.register_profile("usual", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("usual")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All workers fork the same process: they inherit its address."""
+    if not hasattr(config, "workerinput"):
+        os.environ[ADDRESS] = ForkServer().address
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,10 +5,10 @@ fork is a tenth. It ends as any Python does, with its threads waited for, all th
 the end done, and what is unreachable collected; only modules are not taken apart. What only a start
 of its own shows is for tests that start one.
 
-``python -m tests.servers.forked`` reads orders from standard input, a line each: JSON with the
-module, its arguments, the environment and the files for standard input, output and error. For each
-it says ``PID started``, and ``PID CODE`` when that process has ended. It kills them when nobody can
-give orders any more.
+``python -m tests.servers.forked FD`` listens on that socket, and takes orders of all who connect, a
+line each: JSON with the module, its arguments, the environment and the files for standard input,
+output and error. For each it says ``PID started``, and ``PID CODE`` when that process has ended. It
+kills those of which nobody can give orders any more, and ends with the last who could.
 """
 
 from __future__ import annotations
@@ -21,36 +21,79 @@ import os
 import pkgutil
 import runpy
 import select
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from tempfile import TemporaryDirectory
 from threading import Condition, Lock, Thread
 
+import typer.main
+
 ROOT = Path(__file__).parents[2]
+#: The variable with the address of the one for all workers of a run.
+ADDRESS = "FORKS_ADDRESS"
 _NOTHING = Path(os.devnull)
+_LITELLM = ("litellm", "openai.resources.chat", "openai.types.chat", "openai.types.responses")
+#: What the monitor imports only where it is needed.
+_LATE = ("phonenumbers", "stdnum", "matplotlib.figure", "matplotlib.backends.backend_agg")
 _STARTED = "started"
 
 
-class Forks:
-    """The process that is forked. May be used by several threads."""
+class ForkServer:
+    """A place to ask for forks: the process that is forked starts with whoever asks first."""
 
     def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="forks-")
+        self.address = str(Path(self._folder.name, "asked"))
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.address)
+        self._listener.listen()
+        self._closes = False
+        self._keeper = Thread(target=self._keep, daemon=True)
+        self._keeper.start()
+        atexit.register(self.close)
+
+    def _keep(self) -> None:
+        known = self._listener.fileno()
+        while True:
+            select.select([known], [], [])
+            if self._closes:
+                return
+            subprocess.run(
+                [sys.executable, "-m", "tests.servers.forked", str(known)],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                pass_fds=[known],
+                start_new_session=True,
+                check=False,
+            )
+
+    def close(self) -> None:
+        """When all who asked have closed; nothing can be asked for any more. May be repeated."""
+        self._closes = True
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as last:
+            last.connect(self.address)  # wakes who waits for somebody
+            self._keeper.join()
+        self._listener.close()
+        self._folder.cleanup()
+
+
+class Forks:
+    """Who asks a ``ForkServer``, by its address. May be used by several threads."""
+
+    def __init__(self, address: str) -> None:
         self._turn, self._news = Lock(), Condition()
         self._started: list[int] = []
         self._codes: dict[int, int] = {}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.servers.forked"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(address)
         self._listener = Thread(target=self._listen, daemon=True)
         self._listener.start()
         atexit.register(self.close)
@@ -68,13 +111,11 @@ class Forks:
 
         ``module`` is another program in the place of ``monitor``; ``given`` is its standard input.
         """
-        assert self._process.stdin is not None
         order = [module, [*arguments], dict(environ), str(given), str(out), str(err)]
         for file in (out, err):
             file.touch()  # to be read from now on
         with self._turn:
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
-            self._process.stdin.flush()
+            self._connection.sendall(json.dumps(order).encode() + b"\n")
             with self._news:
                 self._news.wait_for(lambda: self._started or not self._listener.is_alive())
                 return ForkedProcess(self, self._started.pop())
@@ -105,8 +146,7 @@ class Forks:
             return self._codes.get(pid)
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._connection.makefile("rb"):
             pid, what = line.decode().split()
             with self._news:
                 if what == _STARTED:
@@ -120,18 +160,16 @@ class Forks:
 
     def close(self) -> None:
         """Kill what still runs; nothing can be started any more. May be repeated."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_WR)
         self._listener.join()
-        self._process.stdout.close()
+        self._connection.close()
 
 
 @cache
 def forks() -> Forks:
     """Those of this process."""
-    return Forks()
+    return Forks(os.environ.get(ADDRESS) or ForkServer().address)
 
 
 class ForkedProcess:
@@ -169,15 +207,22 @@ class ForkedProcess:
 def _import_everything() -> None:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # as the judge does: nothing is fetched
     gc.disable()  # of what modules make nothing is garbage
-    for name in ("litellm", "openai.resources.chat", "openai.types.chat", "openai.types.responses"):
+    for name in (*_LITELLM, *_LATE):
         importlib.import_module(name)
     import monitor
 
     for module in pkgutil.walk_packages(monitor.__path__, "monitor."):
         if module.name != "monitor.__main__":
             importlib.import_module(module.name)
+    _put_commands_together()
     gc.enable()
     gc.freeze()
+
+
+def _put_commands_together() -> None:
+    """Once: from signatures and their annotations, all of them for each command that is run."""
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(importlib.import_module("monitor.cli").app)
 
 
 def _become(module: str, arguments: list[str], environ: dict[str, str], *files: str) -> None:
@@ -212,48 +257,80 @@ def _leave() -> None:
         os._exit(code)
 
 
-def _serve() -> None:
+@dataclass
+class _User:
+    """``running``: what ends with a process of theirs → its id."""
+
+    connection: socket.socket
+    unread: bytes = b""
+    running: dict[int, int] = field(default_factory=dict)
+
+    def bury(self, life: int) -> None:
+        os.close(life)
+        pid = self.running.pop(life)
+        self.hear(pid, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+    def hear(self, pid: int, what: object) -> None:
+        with suppress(OSError):  # they have gone
+            self.connection.sendall(f"{pid} {what}\n".encode())
+
+    def orders(self) -> list[bytes] | None:
+        """What was ordered since; None when nothing will be any more."""
+        read = self.connection.recv(1 << 16)
+        *orders, self.unread = (self.unread + read).split(b"\n")
+        return orders if read else None
+
+    def end(self) -> None:
+        for life, pid in [*self.running.items()]:
+            os.kill(pid, SIGKILL)
+            self.bury(life)
+        self.connection.close()
+
+
+def _serve(listener: socket.socket) -> bool:
+    """Whether this is a fork, whose command is done; else the last user has gone."""
     _import_everything()
-    running: dict[int, int] = {}
-    unread = b""
+    users: list[_User] = []
     while True:
-        ready, _, _ = select.select([0, *running], [], [])
-        for life in filter(None, ready):
-            _bury(life, running)
-        if 0 in ready:
-            read = os.read(0, 1 << 16)
-            *orders, unread = (unread + read).split(b"\n")
-            for order in orders:
-                if not _fork(order, running):
-                    return  # in the fork, whose command is done: to the end of a Python program
-            if not read:
-                for life, pid in [*running.items()]:
-                    os.kill(pid, SIGKILL)
-                    _bury(life, running)
-                return
+        lives = {life: user for user in users for life in user.running}
+        asking = {user.connection.fileno(): user for user in users}
+        ready, _, _ = select.select([listener.fileno(), *asking, *lives], [], [])
+        for life in lives.keys() & ready:
+            lives[life].bury(life)
+        for user in [asking[each] for each in asking.keys() & ready]:
+            orders = user.orders()
+            for order in orders or []:
+                if not _fork(order, user, users, listener):
+                    return True
+            if orders is None:
+                users.remove(user)
+                user.end()
+        if listener.fileno() in ready:
+            users.append(_User(listener.accept()[0]))
+        if not users:
+            return False
 
 
-def _fork(order: bytes, running: dict[int, int]) -> bool:
-    """Whether this is the process that goes on. ``running``: what ends with a process → its id."""
+def _fork(order: bytes, user: _User, users: list[_User], listener: socket.socket) -> bool:
+    """Whether this is the process that goes on."""
     life, held = os.pipe()
     pid = os.fork()
     if pid == 0:
-        for each in (life, *running):
-            os.close(each)
+        os.close(life)
+        listener.close()
+        for each in users:
+            each.connection.close()
+            for other in each.running:
+                os.close(other)
         _become(*json.loads(order))
         return False
     os.close(held)
-    running[life] = pid
-    print(pid, _STARTED, flush=True)
+    user.running[life] = pid
+    user.hear(pid, _STARTED)
     return True
-
-
-def _bury(life: int, running: dict[int, int]) -> None:
-    os.close(life)
-    pid = running.pop(life)
-    print(pid, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":
     atexit.register(_leave)  # the first is the last to be called
-    _serve()
+    if not _serve(socket.socket(fileno=int(sys.argv[1]))):
+        os._exit(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.forked import Forks, forks
+from tests.servers.forked import ADDRESS, Forks, forks
 from tests.stages.command import rag_monitor, started
 
 
@@ -40,7 +40,7 @@ def test_a_fork_that_does_not_end_is_killed() -> None:
 
 def test_forks_end_with_whoever_gives_orders(tmp_path: Path) -> None:
     """Nothing runs on that nobody can stop any more; a killed one says so."""
-    own = Forks()
+    own = Forks(os.environ[ADDRESS])
     environ = {**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:9"}
     log = tmp_path / "log"
     first, second = (own.start(["traffic", "--timeout", "300"], environ, log, log) for _ in "ab")

@@ -36,10 +36,14 @@ class Firing(NamedTuple):
     summary: str | None = None
 
 
-def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run it to its end."""
+def _requires_promtool() -> None:
     missing = None if shutil.which("promtool") else "not found"
     requires_tool("promtool", missing, "apt-get install prometheus")
+
+
+def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run it to its end."""
+    _requires_promtool()
     return subprocess.run(
         ["promtool", *map(str, arguments)],
         input=text,
@@ -75,6 +79,7 @@ class Stage:
     def __init__(
         self, directory: Path, interval: str = "1m", *, each_minute: bool = False, **flags: Any
     ) -> None:
+        _requires_promtool()
         self._directory, self._interval, self._each_minute = directory, interval, each_minute
         self._settings = load({}, flags={k.replace("__", "."): v for k, v in flags.items()})
         self._files = rendered(self._settings)
