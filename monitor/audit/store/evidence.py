@@ -15,6 +15,8 @@ from monitor.audit.store.tables import evidence, followed, label, score
 
 #: Rows that are deleted in one transaction.
 _CHUNK: Final = 1_000
+#: Rows that are written by one statement, which may hold megabytes each.
+_AT_ONCE: Final = 100
 
 
 class Position(NamedTuple):
@@ -59,8 +61,8 @@ class EvidenceStore:
         rows = [(placed, _row(placed)) for placed in records]
         async with self._database.writing() as connection:
             new = 0
-            for placed, row in rows:
-                new += await self._add_one(connection, placed, row)
+            for begun in range(0, len(rows), _AT_ONCE):
+                new += await self._add_some(connection, rows[begun : begun + _AT_ONCE])
             for partition, position in reached.items():
                 await self._move(connection, partition, position)
         return new
@@ -82,19 +84,25 @@ class EvidenceStore:
         await self.add([], reached)
         return EachAdded(new, tuple(refused))
 
-    async def _add_one(
-        self, connection: AsyncConnection, placed: Placed, row: dict[str, Any]
-    ) -> bool:
-        statement = self._insert(evidence).values(row)
-        found = await connection.execute(
-            statement.on_conflict_do_nothing(index_elements=["digest"]).returning(evidence.c.id)
+    async def _add_some(
+        self, connection: AsyncConnection, rows: Sequence[tuple[Placed, dict[str, Any]]]
+    ) -> int:
+        statement = self._insert(evidence).on_conflict_do_nothing(index_elements=["digest"])
+        added = await connection.execute(
+            statement.returning(evidence.c.digest, evidence.c.id), [row for _, row in rows]
         )
-        number = found.scalar_one_or_none()
-        if number is None:
-            return False
-        if rows := score_rows(placed.record, number):
-            await connection.execute(insert(score), rows)
-        return True
+        numbers: dict[bytes, int] = {row.digest: row.id for row in added}
+        new = len(numbers)
+        scores = [
+            one
+            for placed, row in rows
+            # Of several of one digest the first was taken.
+            if (number := numbers.pop(row["digest"], None)) is not None
+            for one in score_rows(placed.record, number)
+        ]
+        if scores:
+            await connection.execute(insert(score), scores)
+        return new
 
     async def _move(self, connection: AsyncConnection, partition: int, to: Position) -> None:
         statement = self._insert(followed).values(

@@ -19,9 +19,9 @@ from monitor.audit.store.drawing import LEASE_MS, AuditDrawing, DrawRequest, Str
 from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.audit.store.forgetting import TextForgetting
 from monitor.audit.store.labels import LabelStore
-from monitor.audit.store.rows import digest, evidence_row, has_id
+from monitor.audit.store.rows import digest, evidence_row, has_id, score_rows
 from monitor.audit.store.search import PAGE, EvidenceSearch
-from monitor.audit.store.tables import evidence, is_in_doubt, metadata
+from monitor.audit.store.tables import evidence, is_in_doubt, metadata, score
 from monitor.errors import ConfigurationError
 from monitor.metrics.claim_rows import claim_tables
 from monitor.records import Claims, ScoreRecord, Verdicts
@@ -72,6 +72,21 @@ async def test_a_topic_that_is_read_twice_leaves_the_same_rows(database: Databas
     found = await EvidenceSearch(database).one((await EvidenceSearch(database).with_id("3"))[0])
     assert found is not None
     assert (found.record, found.offset) == (judged(3, RIGHT), 3)
+
+
+async def test_a_batch_may_hold_an_interaction_twice(database: Database) -> None:
+    """The first is kept, with its scores; more of them than go into one statement."""
+    store, search = EvidenceStore(database, "scores"), EvidenceSearch(database)
+    twice = [(i, MIXED if again else RIGHT, again) for i in range(70) for again in (0, 1)]
+    batch = [placed(judged(i, made), offset=2 * i + again) for i, made, again in twice]
+    assert await store.add(batch, {}) == 70
+    for i in (0, 69):
+        found = await search.one((await search.with_id(str(i)))[0])
+        assert found is not None
+        assert (found.record, found.offset) == (judged(i, RIGHT), 2 * i)
+    async with database.reading() as connection:
+        kept = (await connection.execute(select(score.c.evidence_id, score.c.metric))).all()
+        assert len(set(kept)) == len(kept) == 70 * len(score_rows(judged(0, RIGHT), 1))
 
 
 async def test_texts_that_no_database_takes_are_kept(database: Database) -> None:
