@@ -19,6 +19,7 @@ from monitor.judge.cache.claims import CachedExtractor, ClaimsCache
 from monitor.judge.limits.deadline import is_bounded
 from monitor.judge.limits.provider_gate import Call, ProviderGate
 from monitor.judge.limits.provider_gates import ProviderGates
+from monitor.judge.limits.retries import Retries
 from monitor.judge.llm import yes_no
 from monitor.judge.llm.abilities import (
     REASONING_TOKENS,
@@ -39,7 +40,6 @@ from monitor.judge.llm.library import (
     read_without_probabilities,
     require_llm,
 )
-from monitor.judge.llm.retries import Retries
 from monitor.judge.manner import Manner, MannerChoice
 from monitor.judge.pipeline.asking import TOO_LONG, Asker
 from monitor.judge.pipeline.complaints import Complaint

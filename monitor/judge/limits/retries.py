@@ -1,4 +1,4 @@
-"""When a call that failed is made again; a 429 is waited out in ``judge.limits.retry_after``."""
+"""When a call that failed is made again; a 429 is waited out next door, in ``retry_after``."""
 
 from __future__ import annotations
 
