@@ -14,10 +14,10 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, say,
 if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.evaluate.outcome import FileOutcome
+    from monitor.evaluate.progress import Voice
     from monitor.evaluate.session import FileOptions
     from monitor.evaluate.summary import Summary
     from monitor.evaluate.thresholds import RowThresholds
-    from monitor.evaluate.voice import Voice
 
 
 class JudgeKind(StrEnum):
@@ -162,7 +162,7 @@ def _asked(
 
 def voice_of() -> Voice:
     """What speaks on standard error, and asks where somebody can answer."""
-    from monitor.evaluate.voice import Voice
+    from monitor.evaluate.progress import Voice
 
     answers = sys.stdin.isatty()
     return Voice(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.config import Settings
-    from monitor.evaluate.voice import Voice
+    from monitor.evaluate.progress import Voice
     from monitor.suites.model import Suite
     from monitor.suites.run import SuiteOptions, SuiteSummary
     from monitor.suites.verdicts import SuiteVerdict

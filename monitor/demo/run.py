@@ -20,8 +20,8 @@ from monitor.demo.options import DemoOptions, demo_settings, number_flags
 from monitor.demo.report import DemoRun, report
 from monitor.demo.schedule import Schedule
 from monitor.demo.show import say, say_anything, show
-from monitor.demo.stack.beside import beside, prepared
 from monitor.demo.stack.inbox import Inbox
+from monitor.demo.stack.lifetime import beside, prepared
 from monitor.demo.stack.notification import Notification
 from monitor.demo.stack.stack import DEPLOY, Shipped
 from monitor.demo.traffic import DemoTraffic

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from monitor.doctor import network, topics
 from monitor.doctor.needs import Need
 from monitor.doctor.report import ReportLine, fail, ok, warn
+from monitor.kafka.cluster_state import GroupFound, TopicFound, Unanswered
 from monitor.kafka.connection import Connection
-from monitor.kafka.found import GroupFound, TopicFound, Unanswered
 from monitor.kafka.inspect import Inspector
 
 #: Seconds for one answer.

@@ -7,7 +7,7 @@ from typing import Final
 
 from monitor.doctor.needs import Need
 from monitor.doctor.report import ReportLine, fail, ok, span, warn
-from monitor.kafka.found import GroupFound, TopicFound, Unanswered, retention_complaint
+from monitor.kafka.cluster_state import GroupFound, TopicFound, Unanswered, retention_complaint
 
 _KAFKA_DEFAULT_BYTES = 1_048_588
 #: The day whose money is gone, and the one in which it is made up for.

@@ -10,7 +10,7 @@ from monitor.doctor.digest import Digest
 from monitor.doctor.report import ReportLine, fail, ok, percent, span, warn
 from monitor.doctor.size import TooLargeTest
 from monitor.ingest.formats.gathered import Gathering, TraceCounts
-from monitor.kafka.found import Unanswered
+from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.sampling.rules import EVERYTHING

@@ -17,12 +17,12 @@ from monitor.evaluate.checkpoint import judge_name
 from monitor.evaluate.drawing import drawn
 from monitor.evaluate.noise import noise_passages
 from monitor.evaluate.price import MOST_PRICED, foreseen
+from monitor.evaluate.progress import Voice, shown
 from monitor.evaluate.reading import RowDecoder, RowFormat, row_format
 from monitor.evaluate.rows import STDIN, STDIN_NAME, CsvColumns, InputRow, opened
 from monitor.evaluate.run import EvaluationJob, evaluate
 from monitor.evaluate.sinks import FileSink, sink
 from monitor.evaluate.summary import Summary
-from monitor.evaluate.voice import Voice, shown
 from monitor.runtime.shutdown import ended, stop_on_signals
 from monitor.telemetry import ScorerTelemetry, new_registry
 

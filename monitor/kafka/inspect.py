@@ -17,9 +17,9 @@ from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.api import Request
 
 from monitor.kafka.bounded.consumer import BoundedConsumer
+from monitor.kafka.cluster_state import GroupFound, TopicFound, Unanswered
 from monitor.kafka.connection import Connection
 from monitor.kafka.extra_requests import GroupRequest, TopicsRequest, rights
-from monitor.kafka.found import GroupFound, TopicFound, Unanswered
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.retrying import REFUSALS, bounded, settled
 

@@ -11,8 +11,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from monitor.errors import DependencyRefused
+from monitor.kafka.cluster_state import retention_complaint
 from monitor.kafka.connection import Connection
-from monitor.kafka.found import retention_complaint
 from monitor.kafka.retrying import REFUSALS, patiently, refusal, start_patiently, stopped
 from monitor.runtime.health import Health
 from monitor.runtime.logs import logger

@@ -21,8 +21,8 @@ from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.kafka import one_shot
+from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
-from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.evaluate.rows import STDIN, STDIN_NAME, opened
+from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
-from monitor.kafka.found import Unanswered
 from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from random import Random
 from typing import Final, NamedTuple
 
-from monitor.plan.world import MOST_MEMBERS, Known, Pool, Quality, taken
+from monitor.plan.simulated import MOST_MEMBERS, Known, Pool, Quality, taken
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
 from monitor.stats.drift import (

@@ -9,8 +9,8 @@ from monitor.app.scores import most_series
 from monitor.config import JudgeSettings, Settings, seconds
 from monitor.plan.delay import MOST_WAITED, NEVER, Simulation, WatchSettings
 from monitor.plan.first_evidence import FirstEvidence, first_evidence
+from monitor.plan.simulated import Quality
 from monitor.plan.spend import DAY_MINUTES, Judged, judged
-from monitor.plan.world import Quality
 from monitor.records import durations
 from monitor.sampling.pace import JudgementCost, PaceBounds
 from monitor.stats.baseline import Tolerance

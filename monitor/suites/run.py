@@ -16,13 +16,13 @@ from monitor.evaluate.checkpoint import judge_name
 from monitor.evaluate.drawing import drawn
 from monitor.evaluate.given import text_of
 from monitor.evaluate.price import MOST_PRICED
+from monitor.evaluate.progress import Voice
 from monitor.evaluate.reading import RowDecoder
 from monitor.evaluate.rows import InputRow
 from monitor.evaluate.run import EvaluationJob
 from monitor.evaluate.session import agree, judged
 from monitor.evaluate.sinks import sink
 from monitor.evaluate.summary import Summary
-from monitor.evaluate.voice import Voice
 from monitor.ingest.formats import native
 from monitor.records import ScoreRecord
 from monitor.suites.model import AskedAnswer, Suite

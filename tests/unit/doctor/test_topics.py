@@ -7,7 +7,7 @@ import pytest
 from monitor.doctor import topics
 from monitor.doctor.needs import Need
 from monitor.doctor.report import CheckStatus
-from monitor.kafka.found import GroupFound, TopicFound, Unanswered
+from monitor.kafka.cluster_state import GroupFound, TopicFound, Unanswered
 
 EVERY = frozenset({"describe", "read", "write"})
 SCORES = Need("scores.v1", "scores", EVERY)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from monitor.plan.delay import NEVER, Simulation, WatchSettings
-from monitor.plan.world import Quality
+from monitor.plan.simulated import Quality
 from tests.benchmarks.drift import CONTROL, A, Known, survive, until_alarm
 from tests.benchmarks.drifting.directed import DirectedWorld
 from tests.benchmarks.drifting.segmented import MIX, NORMAL, RATES, Phase, World

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from monitor.exporter.baselines.days import with_rhythm
-from monitor.plan.world import Known, Pool, Quality, refined
+from monitor.plan.simulated import Known, Pool, Quality, refined
 from monitor.records.control import MetricBaseline
 from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.days import Rhythm, rhythm, summed
