@@ -114,6 +114,14 @@ class PartitionState:
             self.tracker.skip(position - 1)
 
     @property
+    def goes_on_at(self) -> int:
+        """What is read below this offset is of another log.
+
+        It is behind what was read, and behind the position where nothing was left to read.
+        """
+        return max(self.read_to + 1, self.tracker.reached or 0)
+
+    @property
     def watermark(self) -> int | None:
         """The offset to commit: where the next log begins, if there is one."""
         return self.next_log[0][0].offset if self.next_log else self.tracker.watermark

@@ -56,7 +56,7 @@ class Dispatcher:
         if state is None or self.draining:  # revoked since it was read, the next owner reads it
             return
         for run in _runs(batch):
-            if state.next_log or run[0].offset <= state.read_to:
+            if state.next_log or run[0].offset < state.goes_on_at:
                 state.next_log.append(run)
             else:
                 self._queue(state, run)

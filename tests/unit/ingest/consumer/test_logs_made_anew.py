@@ -38,6 +38,18 @@ async def test_the_next_log_begins_when_all_of_the_last_has_ended() -> None:
         assert stage.consumer.paused == set()
 
 
+async def test_a_log_made_anew_before_anything_was_read_is_read() -> None:
+    """A position was committed in the old log, and nothing of it was left to read."""
+    async with staged(A) as stage:
+        stage.consumer.positions_now[A] = 7
+        await soon(lambda: stage.consumer.committed(A) == 7, "the commit of the position")
+        stage.consumer.positions_now[A] = 0
+        await stage.read(batch(A, 0, 1))
+        assert begun(stage) == [0, 1]
+        stage.worker.end(A, 0, 1)
+        await soon(lambda: stage.consumer.committed(A) == 2, "the commit of the new log")
+
+
 async def test_offsets_that_go_back_within_a_batch_are_two_logs() -> None:
     """The client may have been moved to the beginning between two of its answers."""
     async with staged(A) as stage:
