@@ -10,6 +10,7 @@ import py_compile
 from contextlib import suppress
 from importlib.util import cache_from_source
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from _pytest.assertion import rewrite
@@ -17,58 +18,59 @@ from _pytest.assertion.rewrite import assertstate_key
 
 from tests.servers.kafka_broker import missing_kafka
 
-#: Files that take half a minute or more, the longest first: begun last they would be waited for.
+#: Files that take a minute or more, the longest first: begun last they would be waited for.
 LONGEST = (
     "tests/e2e/test_chaos.py",
-    "tests/unit/rules/test_stories.py",
-    "tests/e2e/test_poison_records.py",
     "tests/e2e/test_problems.py",
-    "tests/unit/rules/test_told_right.py",
     "tests/e2e/test_alerting.py",
-    "tests/e2e/test_runbooks.py",
-    "tests/e2e/test_fault_matrix.py",
+    "tests/e2e/test_poison_records.py",
     "tests/e2e/test_audits.py",
-    "tests/e2e/test_outage.py",
-    "tests/unit/scorer/test_canaries.py",
-    "tests/e2e/test_rolling_restart.py",
-    "tests/e2e/test_doctor.py",
-    "tests/unit/plan/test_delay.py",
-    "tests/e2e/test_demo.py",
-    "tests/e2e/test_kill.py",
-    "tests/e2e/test_hostile_records.py",
-    "tests/e2e/test_limits.py",
-    "tests/unit/judge/limits/test_shared_quota.py",
+    "tests/e2e/test_runbooks.py",
     "tests/e2e/test_baselines.py",
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_outage.py",
+    "tests/unit/rules/test_told_right.py",
+    "tests/e2e/test_fault_matrix.py",
+    "tests/unit/rules/test_stories.py",
+    "tests/e2e/test_rolling_restart.py",
+    "tests/unit/judge/limits/test_shared_quota.py",
     "tests/e2e/test_shared_limits.py",
-    "tests/e2e/test_judge_faults.py",
-    "tests/house/test_install.py",
+    "tests/e2e/test_kill.py",
+    "tests/e2e/test_doctor.py",
+    "tests/e2e/test_limits.py",
     "tests/e2e/test_traces.py",
-    "tests/e2e/test_audit_pages.py",
-    "tests/e2e/test_dashboards.py",
-    "tests/e2e/test_dead_letters_commands.py",
-    "tests/e2e/test_planning.py",
-    "tests/unit/audit/serve/test_pages.py",
-    "tests/e2e/test_chains.py",
-    "tests/unit/cli/test_judge_check.py",
-    "tests/e2e/test_provider.py",
-    "tests/unit/audit/store/test_database.py",
-    "tests/e2e/test_no_telemetry.py",
-    "tests/unit/judge/test_ceiling.py",
-    "tests/e2e/test_demo_stack.py",
-    "tests/unit/cli/test_unused_secrets.py",
-    "tests/e2e/test_composed.py",
-    "tests/e2e/test_labelled_run.py",
-    "tests/unit/sampling/test_unbiasedness.py",
-    "tests/e2e/test_forget.py",
-    "tests/e2e/test_budget_alert.py",
-    "tests/e2e/test_topics.py",
-    "tests/e2e/test_status.py",
-    "tests/unit/exporter/test_refusals.py",
-    "tests/unit/cli/test_evaluate.py",
-    "tests/e2e/test_lost_offsets.py",
-    "tests/e2e/test_pauses.py",
-    "tests/unit/rules/test_operations.py",
-    "tests/e2e/test_scans.py",
+)
+#: Files that take half a minute: none of them is among the last.
+LONG = frozenset(
+    (
+        "tests/e2e/test_access_rotation.py",
+        "tests/e2e/test_audit_pages.py",
+        "tests/e2e/test_auto_blocks.py",
+        "tests/e2e/test_budget_alert.py",
+        "tests/e2e/test_chains.py",
+        "tests/e2e/test_composed.py",
+        "tests/e2e/test_dashboards.py",
+        "tests/e2e/test_dead_letters_commands.py",
+        "tests/e2e/test_demo_stack.py",
+        "tests/e2e/test_exporter_clock.py",
+        "tests/e2e/test_forget.py",
+        "tests/e2e/test_hostile_records.py",
+        "tests/e2e/test_judge_faults.py",
+        "tests/e2e/test_labelled_run.py",
+        "tests/e2e/test_lost_offsets.py",
+        "tests/e2e/test_no_telemetry.py",
+        "tests/e2e/test_planning.py",
+        "tests/e2e/test_port.py",
+        "tests/e2e/test_provider.py",
+        "tests/e2e/test_rules.py",
+        "tests/e2e/test_scans.py",
+        "tests/e2e/test_status.py",
+        "tests/e2e/test_topics.py",
+        "tests/house/test_install.py",
+        "tests/unit/judge/limits/test_rates.py",
+        "tests/unit/plan/test_delay.py",
+        "tests/unit/sampling/test_unbiasedness.py",
+    )
 )
 
 
@@ -115,6 +117,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: _turn(item.nodeid))
 
 
-def _turn(nodeid: str) -> int:
+def _turn(nodeid: str) -> tuple[int, int]:
+    """Behind the longest as by chance: tests that wait run beside others that compute."""
     file = nodeid.partition("::")[0]
-    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
+    if file in LONGEST:
+        return LONGEST.index(file), 0
+    return len(LONGEST), crc32(file.encode()) // (2 if file in LONG else 1)
