@@ -1,7 +1,7 @@
 """Which interactions are judged: a consistent hash, the same on every replica and redelivery.
 
-h = first 8 bytes of BLAKE2b(sampling key) / 2^64, sampled when h < q. Nested: whatever is sampled
-at q is sampled at every larger q.
+h = first 8 bytes of BLAKE2b(sampling key) / 2^64, sampled when h < the
+probability. Nested: whatever is sampled at one is sampled at every larger one.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ def unit_hash(key: bytes) -> float:
 
 
 @lru_cache(maxsize=64)
-def threshold(q: float) -> bytes:
-    """The bytes below which the digest of a key lies exactly when its ``unit_hash`` is below q.
+def threshold(probability: float) -> bytes:
+    """The bytes below which a digest lies exactly when its ``unit_hash`` is below ``probability``.
 
     Comparing bytes takes a third of the time of making a number of them. The quotient rounds, so
-    the first hash that is not below q is searched for, not calculated.
+    the first hash that is not below it is searched for, not calculated.
 
     >>> threshold(0.5).hex(), blake2b(b"x").digest() < threshold(1.0)
     ('7ffffffffffffe00', True)
     """
-    # The quotient may round up to 1.0 for the very last hashes; q = 1 takes all.
-    if q >= 1.0:
+    # The quotient may round up to 1.0 for the very last hashes; 1 takes all.
+    if probability >= 1.0:
         return _ABOVE_ALL
     low, high = 0, 2**64 - 1
     while low < high:
         middle = (low + high) // 2
-        if middle / 2**64 < q:
+        if middle / 2**64 < probability:
             low = middle + 1
         else:
             high = middle
     return low.to_bytes(8, "big")
 
 
-def is_sampled(key: bytes, q: float) -> bool:
-    """Whether an interaction with this sampling key is taken at probability ``q``.
+def is_sampled(key: bytes, probability: float) -> bool:
+    """Whether an interaction with this sampling key is taken.
 
     >>> is_sampled(b"x", 1.0), is_sampled(b"x", 0.0)
     (True, False)
     """
-    return q >= 1.0 or blake2b(key).digest() < threshold(q)
+    return probability >= 1.0 or blake2b(key).digest() < threshold(probability)
 
 
 class Sampler(NamedTuple):
-    """``key`` is ``interaction_id``, ``record_key`` or ``header:NAME``; ``rate`` is q."""
+    """``key`` is ``interaction_id``, ``record_key`` or ``header:NAME``; ``rate`` a probability."""
 
     rate: float
     key: str = "interaction_id"

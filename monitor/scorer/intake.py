@@ -211,12 +211,12 @@ class Intake:
             is_trace or self._policies.policy.is_split(interaction.application)
         )
         # In the slot of its block; or alone, of all offsets of its block, where rules split it.
-        part = span.share / span.length if is_split else span.share
+        share = span.share / span.length if is_split else span.share
         digest, lacks_key = whole.sampler.draw(
             record.key, record.headers, interaction.interaction_id
         )
         is_taken = whole.sampler.lies_below(digest, max(1.0, span.share))
-        is_in_part = part >= 1.0 or whole.sampler.lies_below(digest, part)
+        is_in_share = share >= 1.0 or whole.sampler.lies_below(digest, share)
         if lacks_key:
             self._telemetry.key_fallbacks.inc()
         if not is_taken:
@@ -229,18 +229,18 @@ class Intake:
             return self._not_sampled(Reason.FILTERED)
         if self._pauses.is_paused(interaction.application, self._clock()):
             return self._not_sampled(Reason.PAUSED)
-        if not is_in_part:
+        if not is_in_share:
             reason = Reason.HASH if span.share == 1.0 else Reason.LAG
             return self._not_sampled(_left_out(span) if is_trace else reason)
         # Of records without an id two that are equal may be two interactions.
         may_be_copied = arrived.has_own_id and not is_redriven and not is_trace
         if may_be_copied and self._copies.is_copy(record):
             return self._not_sampled(Reason.DUPLICATE)
-        policy = whole if part == 1.0 else whole.at(part)
+        policy = whole if share == 1.0 else whole.at(share)
         in_slot = span.length > 1 and not is_split
         if self._pace is not None and not in_slot:
-            times = max(1.0, policy.sampler.rate / whole.sampler.rate)
-            self._pace.picked(times, span.length, 1 / policy.sampler.rate)
+            more_often = max(1.0, policy.sampler.rate / whole.sampler.rate)
+            self._pace.picked(more_often, span.length, 1 / policy.sampler.rate)
             self._telemetry.sampling_probability.set(self._pace.picked_share)
         return Admitted(interaction, policy, in_slot)
 

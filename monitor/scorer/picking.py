@@ -32,12 +32,12 @@ MOST_NAMES = 10_000
 
 
 class Member(NamedTuple):
-    """An interaction in a slot, ``q`` the probability with which it was taken."""
+    """An interaction in a slot, ``probability`` that with which it was taken."""
 
     record: KafkaRecord
     interaction: Interaction
     policy: ScoringPolicy
-    q: float
+    probability: float
 
 
 class Choice(NamedTuple):
@@ -203,7 +203,7 @@ def _sampling(
         last_offset=slot.last_offset,
         kind=chosen.interaction.kind,
         m=len(slot.members),
-        q=chosen.q,
+        q=chosen.probability,
         u=found.u,
         signal=signal,
         segments=found.segments,
