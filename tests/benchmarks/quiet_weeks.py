@@ -72,6 +72,11 @@ INCIDENTS: Final[Mapping[str, tuple[str, Altered]]] = {
 }
 
 
+#: What a baseline is learned from, by seed, seconds from one to the next, and number: incidents
+#: that begin alike are judged once until they do.
+_LEARNED: Final[dict[tuple[int, float, int], ScoreRecord]] = {}
+
+
 class Watched:
     """A monitor whose time is an argument; one pick every ``every_s`` seconds."""
 
@@ -87,18 +92,26 @@ class Watched:
 
     async def pick(self, altered: Altered = as_usual) -> ScoreRecord:
         """One more interaction is logged, judged and read by the exporter."""
+        learned = altered is as_usual and self.judged < LEARN
+        key = self._seed, self._every_s, self.judged
+        if (record := _LEARNED.get(key)) is None or not learned:
+            record = await self._record(altered)
+        if learned:
+            _LEARNED[key] = record
+        self.judged, self.now = self.judged + 1, record.judged_at.timestamp() + 1.0
+        self.found.scores.add(record, record.to_json())
+        return record
+
+    async def _record(self, altered: Altered) -> ScoreRecord:
         at = datetime.fromtimestamp(START + self.judged * self._every_s, UTC)
         logged = self._traffic.interaction(self.judged, at).json
         logged = altered(logged, Random(f"altered/{self._seed}/{self.judged}").random())
         source = Source(topic="t", partition=0, offset=self.judged)
         decoded = native.decode(json.dumps(logged).encode(), source, int(at.timestamp() * 1000))
         result = await judged(JudgingInput(decoded.interaction), self._policy)
-        record = score_records.build(
+        return score_records.build(
             decoded.interaction, result, rate=1.0, segment_by=SEGMENT, now=at
         )
-        self.judged, self.now = self.judged + 1, at.timestamp() + 1.0
-        self.found.scores.add(record, record.to_json())
-        return record
 
     def look(self) -> list[AlarmRecord]:
         """What the exporter does from time to time; the alarms that have opened since."""

@@ -125,7 +125,7 @@ def refusals(tree: dict[str, Any]) -> list[Any]:
     try:
         Settings.model_validate(tree)
     except ValidationError as error:
-        return error.errors(include_url=False)
+        return error.errors(include_url=False, include_context=False, include_input=False)
     return []
 
 
