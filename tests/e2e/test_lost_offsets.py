@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import TopicAlreadyExistsError
 
+from monitor.kafka.bounded.consumer import LOOK_S
 from monitor.records import read_score_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import (
@@ -45,6 +47,11 @@ async def cut(broker: str, topic: str, before: int) -> None:
 async def make_anew(broker: str, topic: str, partitions: int = 1) -> None:
     """Delete the topic, and create it under the same name."""
     await delete_topic(broker, topic)
+    await create_again(broker, topic, partitions)
+
+
+async def create_again(broker: str, topic: str, partitions: int = 1) -> None:
+    """Create a topic that is being deleted."""
     await until(lambda: _created(broker, topic, partitions), "the new topic")
 
 
@@ -69,6 +76,11 @@ async def scored(scorer: MonitorProcess, number: int) -> None:
 def told(process: MonitorProcess, event: str) -> list[tuple[int, int]]:
     """From where to where, as the log has it."""
     return [(one["from"], one["to"]) for one in process.events() if one["event"] == event]
+
+
+def _assigned(scorer: MonitorProcess) -> list[list[str]]:
+    events = scorer.events()
+    return [one["partitions"] for one in events if one["event"] == "partitions_assigned"]
 
 
 async def judged(broker: str, topics: Topics) -> set[str]:
@@ -174,6 +186,35 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
     assert total(samples, WENT_BACK, topic=inputs) == 1
     assert told(scorer, "offsets_went_back") == [(40, 0)]
     assert await judged(broker, topics) == {*names, "i60"}
+
+
+@pytest.mark.timeout(120)
+async def test_what_begins_in_a_log_made_anew_is_read_once(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The topic goes and comes while the scorer is awake, and is assigned to it again: it begins
+    where nothing was committed, and does not go back when it sees that the log is another one."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        names = await send(broker, inputs, 0, 7)
+        await scored(scorer, 7)
+        await delete_topic(broker, inputs)
+        await until(lambda: _assigned(scorer)[-1] == [], "an assignment without it")
+        await create_again(broker, inputs)
+        names += await send(broker, inputs, 7, 3)
+        await scored(scorer, 10)
+        until_looked = time.monotonic() + LOOK_S + 2
+        while time.monotonic() < until_looked:
+            names += await send(broker, inputs, len(names), 1)
+            await scored(scorer, len(names))
+        assert outcomes(await scorer.metrics()) == {"scored": len(names)}
+    finally:
+        await scorer.end()
+    assert await judged(broker, topics) == set(names)
+    assert len(await read_all(broker, topics["kafka__topics__scores"])) == len(names)
 
 
 @pytest.mark.timeout(180)

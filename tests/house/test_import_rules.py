@@ -68,6 +68,11 @@ BREACHES = [
     ("doctor/report.py", "typer", "Only cli imports typer"),
     ("doctor/table.py", "rich", "Only cli, demo, status and"),
 ]
+#: The doors hold for the packages beside ``monitor``, too.
+BESIDE = [
+    ("rag_monitor", "structlog", "Only runtime.logs"),
+    ("rag_monitor_pytest", "typer", "Only cli imports typer"),
+]
 #: Rooms whose modules must all be placed, each with a module that nobody has placed.
 UNPLACED = [
     "",
@@ -84,7 +89,9 @@ UNPLACED = [
 ]
 PURE = re.compile(r"\b[Pp]ure\b")
 #: What reads a clock, draws at random or imports, and is no import that a contract could see.
-IMPURE_NAMES = {"urandom", "getrandom", "import_module", "__import__"}
+IMPURE_NAMES = {
+    *("urandom", "getrandom", "getpid", "getppid", "urlopen", "import_module", "__import__"),
+}
 IMPURE_METHODS = {"now", "today", "utcnow", *IMPURE_NAMES}
 
 
@@ -102,9 +109,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What is said of each rule over a package that breaks all of them."""
     root = tmp_path_factory.mktemp("package")
     shutil.copy(ROOT / "pyproject.toml", root)
-    for name in ("monitor", "rag_monitor"):
+    for name in ("monitor", "rag_monitor", "rag_monitor_pytest"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("*.pyc"))
-    for where, imported, _ in BREACHES:
+    beside = [(f"../{package}/__init__.py", *rest) for package, *rest in BESIDE]
+    for where, imported, _ in [*BREACHES, *beside]:
         path = root / "monitor" / where
         text = path.read_text(encoding="utf-8")
         path.write_text(f"{text}\n\ndef _late() -> None:\n    import {imported}\n", "utf-8")
@@ -128,6 +136,15 @@ def test_breach_is_found(reports: dict[str, str], where: str, imported: str, rul
     (name,) = [name for name in NAMES if name.startswith(rule)]
     importer = ".".join(Path("monitor", where).with_suffix("").parts)
     assert re.search(rf"\b{re.escape(f'{importer} -> {imported}')}\b", reports[name]), reports[name]
+
+
+@pytest.mark.parametrize(("package", "imported", "rule"), BESIDE)
+def test_doors_hold_beside_the_monitor(
+    reports: dict[str, str], package: str, imported: str, rule: str
+) -> None:
+    """A breach in a package of ours that is not ``monitor`` is reported."""
+    (name,) = [name for name in NAMES if name.startswith(rule)]
+    assert re.search(rf"\b{package} -> {imported}\b", reports[name]), reports[name]
 
 
 @pytest.mark.parametrize("room", UNPLACED)
@@ -167,7 +184,12 @@ def impurities(source: str) -> list[str]:
     """
     tree = ast.parse(source)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = []
+    found = [
+        f"{node.lineno}: {what}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Attribute)
+        for what in _chance(node, tree)
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in IMPURE_METHODS:
             of = node.value.attr if isinstance(node.value, ast.Attribute) else node.value
@@ -177,6 +199,26 @@ def impurities(source: str) -> list[str]:
         elif isinstance(node, ast.Name) and node.id in IMPURE_NAMES and id(node) in called:
             found.append(f"{node.lineno}: {node.id}")
     return found
+
+
+def _chance(node: ast.ImportFrom | ast.Attribute, tree: ast.AST) -> list[str]:
+    """What draws by itself: of ``random`` only the class is pure, of NumPy nothing."""
+    if isinstance(node, ast.ImportFrom):
+        is_chance = node.module in ("random", "numpy.random")
+        return [each.name for each in node.names if is_chance and each.name != "Random"]
+    if isinstance(node.value, ast.Name):
+        taken = node.value.id, node.attr
+        if taken[0] in ("numpy", "np") and taken[1] == "random":
+            return ["numpy.random"]
+        if taken[0] == "random" and taken[1] != "Random" and "random" in _imported(tree):
+            return [f"random.{node.attr}"]
+    return []
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    return {
+        each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
+    }
 
 
 def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
@@ -203,6 +245,11 @@ def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
         "time = importlib.import_module('time')",
         "time = __import__('time')",
         "salt = os.urandom(8)",
+        "salt = os.getpid()",
+        "page = urllib.request.urlopen('http://a.example')",
+        "import random; drawn = random.random()",
+        "from random import shuffle",
+        "drawn = np.random.default_rng()",
     ],
 )
 def test_each_impurity_is_found(source: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,8 @@ FETCH_BYTES = 50 * 1_048_576
 MANY = 1_000
 #: Seconds between two looks at the topics' ids, and for one.
 LOOK_S, LOOK_LIMIT_S = 10.0, 5.0
+#: Where they are not told: by an old broker, or by one that does not answer.
+_NO_IDS = (errors.KafkaError, NotImplementedError, OSError, TimeoutError)
 _OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
 
 
@@ -377,8 +379,25 @@ class BoundedConsumer(AIOKafkaConsumer):
         """Connect."""
         await super().start()
         rule = self._start
-        begin = None if rule is None else partial(chosen, self, rule)
+        begin = None if rule is None else partial(self._chosen, rule)
         BoundedFetcher.take_over(self._fetcher, self._room, self._losses, begin)
+
+    async def _chosen(
+        self, rule: StartRule, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int] | None:
+        await self._know_logs_of(partitions)
+        return await chosen(self, rule, partitions)
+
+    async def _know_logs_of(self, begun: Collection[TopicPartition]) -> None:
+        """Logs that are begun now, of which nothing is committed, are not others later on.
+
+        Only where no other partition of the topic is read: its position may be of a log before.
+        Where nobody answers, a look goes to their beginning once more.
+        """
+        others = {part.topic for part in self.assignment().difference(begun)}
+        with suppress(*_NO_IDS):
+            async with asyncio.timeout(LOOK_LIMIT_S):
+                self._known |= await self._ids([one for one in begun if one.topic not in others])
 
     async def committed_of(
         self, group_id: str, partitions: Sequence[TopicPartition]
@@ -452,7 +471,7 @@ class BoundedConsumer(AIOKafkaConsumer):
                         await self._begin_again(topic)
                     self._known[topic] = found
                     self._fetcher.forget_beginnings(topic)
-        except (errors.KafkaError, NotImplementedError, OSError, TimeoutError) as error:
+        except _NO_IDS as error:
             logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
 
     async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
