@@ -85,12 +85,13 @@ async def test_a_hundred_scores_leave_nothing(server: JudgeServer) -> None:
         return scorer.score(**{**FIELDS, "retrieved_contexts": passages}).value
 
     values = {one(number) for number in range(3)}
-    before = await left()
+    before, known = await left(), threading.enumerate()
     values |= {one(number) for number in range(3, 103)}
     assert values == {0.5}
     assert len(server.log) >= 103
     after = await left()
-    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)
+    new = set(threading.enumerate()).difference(known)
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after, new)
 
 
 async def left() -> tuple[int, int, int]:
