@@ -23,7 +23,7 @@ STAMPS = $(patsubst %,.venv/%.stamp,core dev bench)
 ifneq ($(PYTHON)$(wildcard .venv/half-made)$(shell cat .venv/root 2>&1),$(CURDIR))
 .PHONY: $(STAMPS)
 endif
-$(STAMPS): .venv/%.stamp: requirements/%.txt requirements/pip.txt pyproject.toml
+$(STAMPS): .venv/%.stamp: requirements/%.txt requirements/uv.txt pyproject.toml
 	exec requirements/install.sh $*
 
 setup: .venv/dev.stamp ## .venv with all tools, as the lock says

@@ -6,8 +6,8 @@ compile() {
   uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
     --no-emit-index-url --no-header --no-annotate --no-strip-extras "$@"
 }
-# What installs the others: the pip of the environment (install.sh).
-compile requirements/pip.in -o requirements/pip.txt
+# What installs the others (install.sh).
+compile requirements/uv.in -o requirements/uv.txt
 # What the demo, exporters and the pages of audits need. It asks no model.
 compile --extra audit pyproject.toml requirements/build.in -o requirements/core.txt
 # What a scorer may be told to need besides.

@@ -1,8 +1,8 @@
 """The set-up, run for real on a tiny project: every trouble gives one line, none leaves a half.
 
 The tiny project has locks of one small package each, made here, and a build backend of its own:
-what is run is the real Makefile and script, a real virtual environment and the real pip, all
-without network.
+what is run is the real Makefile and script, a real virtual environment, the real pip and the real
+uv, all without network.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+#: What brings the packages of our environment, where nothing speaks against it.
+UV = Path(sys.prefix) / "bin" / "uv"
 #: What the environment of these tests was made with.
 PYTHON = Path(sys.base_prefix) / "bin" / "python3"
 SETTING_UP = "setting up .venv (about 40 s) …\n"
 ADDING = "bringing .venv up to date (about 15 s) …\n"
+INSTEAD = "uv cannot do it (why: .venv-setup.log), so pip does …\n"
 PROJECT = """\
 [build-system]
 requires = []
@@ -69,8 +72,8 @@ def make_project(root: Path) -> Path:
     (root / "wheels").mkdir()
     shutil.copy(ROOT / "Makefile", root)
     shutil.copy(ROOT / "requirements" / "install.sh", root / "requirements")
-    first = make_wheel(root / "wheels", "tinypip")
-    (root / "requirements" / "pip.txt").write_text(first, encoding="utf-8")
+    first = make_wheel(root / "wheels", "tinyuv")
+    (root / "requirements" / "uv.txt").write_text(first, encoding="utf-8")
     core, dev = make_wheel(root / "wheels", "tinycore"), make_wheel(root / "wheels", "tinydev")
     (root / "requirements" / "core.txt").write_text(core, encoding="utf-8")
     (root / "requirements" / "dev.txt").write_text(core + dev, encoding="utf-8")
@@ -168,8 +171,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a ``python3`` whose ``-m venv`` copies an environment: seconds are saved.
 
-    Its pip is that of the lock already, so that it is this one whose complaints are understood. In
-    all else it is the real one.
+    It has uv already, and our pip. In all else it is the real one.
     """
     whole, bare = made[0] / ".venv", tmp_path_factory.mktemp("bare") / ".venv"
     own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made", "pip*")
@@ -177,6 +179,7 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = bare.glob("lib/*/site-packages")
     for ours in Path(sysconfig.get_path("purelib")).glob("pip*"):
         shutil.copytree(ours, packages / ours.name)
+    (bare / "bin" / "uv").symlink_to(UV)
     folder = tmp_path_factory.mktemp("quick")
     program(
         folder / "python3",
@@ -200,7 +203,7 @@ def test_concurrent_runs_set_up_once(made: Made) -> None:
     root, ended = made
     assert [(code, err) for code, _, err in ended] == [(0, ""), (0, "")]
     assert "".join(out for _, out, _ in ended).count(SETTING_UP) == 1
-    assert modules(root) == {"tiny", "tinypip", "tinycore", "tinydev"}
+    assert modules(root) == {"tiny", "tinyuv", "tinycore", "tinydev"}
 
 
 def test_half_made_is_made_anew(made: Made) -> None:
@@ -237,13 +240,13 @@ def test_levels_are_added(project: Path, quick: Path) -> None:
     """What a level has more is added; the packages that a monitor runs from are untouched."""
     path = f"{quick}:{os.environ['PATH']}"
     assert run(project, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinypip", "tinycore"}
+    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
     (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
     assert run(project, ".venv/dev.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinypip", "tinycore", "tinydev"}
+    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
     assert run(project, ".venv/bench.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinypip", "tinycore", "tinydev", "tinybench"}
+    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev", "tinybench"}
     assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert run(project, "core") == run(project, "dev") == (0, "", "")
 
@@ -253,9 +256,45 @@ def test_a_refusal_spoils_nothing(project: Path, quick: Path) -> None:
     path = f"{quick}:{os.environ['PATH']}"
     assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
     code, out, err = run(project, "dev", PATH=path, **closed())
-    assert (code, out, err.count("\n")) == (3, ADDING, 1)
-    assert modules(project) == {"tiny", "tinypip", "tinycore"}
+    assert (code, out, err.count("\n")) == (3, ADDING + INSTEAD, 1)
+    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
     assert run(project, "dev", PATH=path) == (0, ADDING, "")
+
+
+def by_uv(root: Path) -> bool:
+    """Whether uv has installed the packages and the project, and pip no more than uv."""
+    log = (root / ".venv-setup.log").read_text("utf-8")
+    return log.count("Installed 1 package") == 2 and log.count("Installing collected") == 1
+
+
+@pytest.mark.parametrize("place", ["a file", "the environment", "both"])
+def test_uv_looks_where_pip_was_told_to(project: Path, quick: Path, place: str) -> None:
+    """It reads no settings of pip's itself; of two the environment's holds."""
+    changed = {"PATH": f"{quick}:{os.environ['PATH']}"}
+    if place != "the environment":
+        settings = project / "pip.conf"
+        said = "[global]\nno-index = true\n[install]\nfind-links =\n    more\n    wheels\n"
+        settings.write_text(said, "utf-8")
+        (project / "more").mkdir()
+        changed |= {"PIP_CONFIG_FILE": str(settings)}
+        if place == "a file":
+            changed |= {"PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
+        else:
+            settings.write_text("[install]\nfind-links = more\n", "utf-8")
+    assert run(project, "core", **changed) == (0, SETTING_UP, "")
+    assert by_uv(project)
+
+
+def test_where_uv_cannot_pip_does(project: Path, quick: Path) -> None:
+    """With settings that uv has no words for, or on a machine on which it does not run: told."""
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
+    uv = project / ".venv" / "bin" / "uv"
+    uv.unlink()
+    program(uv, "echo no such settings >&2", "exit 2")
+    assert run(project, "dev", PATH=path) == (0, ADDING + INSTEAD, "")
+    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
+    assert "no such settings" in (project / ".venv-setup.log").read_text("utf-8")
 
 
 @pytest.mark.parametrize("why", ["cut off", "moved", "link", "another Python", "whole"])
@@ -352,7 +391,7 @@ def test_newer_python_on_path_takes_over(project: Path, old: Path, quick: Path) 
     program(old / "python3.12", "exit 127")
     program(old / "python3.13", f'exec "{quick}/python3" "$@"')
     assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinypip", "tinycore"}
+    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
 
 
 def test_named_python_is_honoured(project: Path, old: Path) -> None:
