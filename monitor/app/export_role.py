@@ -11,7 +11,7 @@ from monitor.app.scores import Aggregators, burst_allowance, promises, segment_n
 from monitor.app.shared import Shared
 from monitor.app.topics import keep_seconds
 from monitor.exporter.baselines.baselines import learning_slots
-from monitor.exporter.baselines.missing import unlearned
+from monitor.exporter.baselines.unlearned import unlearned
 from monitor.exporter.baselines.unlikely import outlooks
 from monitor.exporter.exporter import Exporter, Followed, watch_group
 from monitor.exporter.serve.collector import QualityCollector

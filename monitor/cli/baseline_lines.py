@@ -143,7 +143,7 @@ def described(record: BaselineRecord) -> str:
 
 def lacks(record: BaselineRecord, watched: Sequence[str]) -> str | None:
     """Which of the watched metrics have no baseline, and whether they will; None: all have one."""
-    from monitor.exporter.baselines.missing import learns_from_of
+    from monitor.exporter.baselines.unlearned import learns_from_of
 
     left = [name for name in watched if name not in record.metrics]
     if not left:

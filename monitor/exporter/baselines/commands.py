@@ -13,7 +13,7 @@ from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
-from monitor.exporter.baselines.missing import without_baseline
+from monitor.exporter.baselines.unlearned import without_baseline
 from monitor.exporter.baselines.unlikely import unlikely, week_helps
 from monitor.exporter.period import fit
 from monitor.exporter.scores.aggregator import ScoreAggregator

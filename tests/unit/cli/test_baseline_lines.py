@@ -9,7 +9,7 @@ import pytest
 
 from monitor.cli.baseline_lines import described, doubts_of_frozen, lacks, without_line
 from monitor.exporter.baselines.commands import with_means
-from monitor.exporter.baselines.missing import without_baseline
+from monitor.exporter.baselines.unlearned import without_baseline
 from monitor.records.control import BaselineRecord, MetricBaseline
 from tests.stages.daily_exporter import METRICS, MORNING, PAIR, DailyExporter
 

@@ -245,6 +245,27 @@ async def unjudged(database: Database, number: int) -> None:
         await connection.execute(insert(evidence), rows)
 
 
+async def written_at_once(database: Database, number: int) -> list[int]:
+    """How many interactions each statement wrote, of so many that were read at once."""
+    rows = list[int]()
+
+    def note(_connection: object, _cursor: object, said: str, values: Any, *_: object) -> None:
+        if "INTO evidence" in said:
+            rows.append(len(values) // len(evidence_row(placed(judged(0)))))
+
+    async with database.reading() as connection:
+        engine = connection.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    await filled(database, number)
+    return rows
+
+
+async def test_a_statement_writes_a_hundred_at_most(database: Database) -> None:
+    """Each may have megabytes, and a statement that takes too long is given up."""
+    assert await written_at_once(database, 250) == [100, 100, 50]
+    assert await EvidenceStore(database, "scores").count() == 250
+
+
 @pytest.mark.parametrize("order", ["newest", "worst"])
 async def test_values_are_held_against_an_index_where_a_filter_leaves_others(
     database: Database, order: Order

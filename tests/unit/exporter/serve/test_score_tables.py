@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from monitor.app.scores import aggregators
 from monitor.config import load
 from monitor.exporter.baselines.baselines import learning_slots
-from monitor.exporter.baselines.missing import unlearned
+from monitor.exporter.baselines.unlearned import unlearned
 from monitor.exporter.serve.score_tables import score_tables
 from monitor.records.control import BaselineRecord
 from tests.stages.score_records import START, record

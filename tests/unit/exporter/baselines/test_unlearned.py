@@ -9,7 +9,7 @@ from monitor.cli.baseline_lines import without_line
 from monitor.exporter.baselines.baselines import Baselines
 from monitor.exporter.baselines.commands import with_means, with_the_rest
 from monitor.exporter.baselines.learning import Learner, LearningSettings, frozen
-from monitor.exporter.baselines.missing import Row, without_baseline
+from monitor.exporter.baselines.unlearned import Row, without_baseline
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings
 from monitor.records.control import BaselineRecord, MetricBaseline
