@@ -59,10 +59,22 @@ is_current() {
   done
 }
 
-run() {
+run() { ran "$@" || explain; }
+
+ran() {
   "$@" >>"$LOG" 2>&1 &
   child=$!
-  wait "$child" || explain
+  wait "$child"
+}
+
+# Each file of each package, but for what Python makes itself: whether an install has begun.
+installed() { find .venv/lib -type f ! -name '*.pyc' -exec ls -i {} + 2>/dev/null | sort | cksum; }
+
+begin_anew() {
+  rm -rf .venv
+  run "$python" -m venv .venv
+  pwd -P >.venv/root
+  touch .venv/half-made
 }
 
 # The locks are complete: nothing is resolved.
@@ -101,16 +113,16 @@ SETTINGS
     --index-strategy unsafe-best-match $no_index "$@"
 }
 
-# What the lock says, and the monitor itself. Uv does in 5 s what takes pip 30. Where it cannot, as
-# with settings of pip's that it has no words for, pip does it, which says why it cannot either.
-install_all() {
+# What the lock says, and the monitor itself. Uv does in 5 s what takes pip 30.
+install_by_uv() {
   pids=
   trap 'kill $pids; exit 1' TERM
-  if [ -x .venv/bin/uv ]; then
-    waited uv_install --require-hashes -r "$1" &&
-      waited uv_install --no-build-isolation --reinstall -e . && return
-    echo "uv cannot do it (why: $LOG), so pip does …" >&3
-  fi
+  waited uv_install --require-hashes -r "$1" && waited uv_install --no-build-isolation --reinstall -e .
+}
+
+install_by_pip() {
+  pids=
+  trap 'kill $pids; exit 1' TERM
   by_two_pips "$1" && waited pip_install --no-build-isolation -e .
 }
 
@@ -124,7 +136,7 @@ waited() {
 by_two_pips() {
   pids=
   for half in 0 1; do
-    awk -v half=$half '/^[a-zA-Z]/ { count++ } count % 2 == half' "$1" >".venv/half-$half.txt"
+    awk -v half=$half '/^[a-zA-Z]/ { count++ } count % 2 == half' "$1" >".venv/half-$half.txt" || return
     [ -s ".venv/half-$half.txt" ] || continue
     pip_install --require-hashes -r ".venv/half-$half.txt" &
     pids="$pids $!"
@@ -154,7 +166,7 @@ interrupted() {
 # connection that pip also mentions.
 explain() {
   [ -e .venv/core.stamp ] || rm -rf .venv
-  grep -qE '^(Installing collected|Prepared )' "$LOG" || rm -f .venv/half-made
+  [ "$(installed)" != "$before" ] || rm -f .venv/half-made
   while IFS=@ read -r said todo; do
     ! grep -qE "$said" "$LOG" || fail 3 "$todo (pip's output: $LOG)"
   done <<'CAUSES'
@@ -179,23 +191,30 @@ choose_python
 wait_for_others
 can_be_added_to && is_current "$level" && exit 0
 trap interrupted INT TERM HUP
-exec 3>&1 # what is said while all else goes to the log
 # What would turn pip or Python away from .venv.
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON
+unset PIP_REQUIREMENT PIP_CONSTRAINT PIP_BUILD_CONSTRAINT PIP_EDITABLE PIP_DRY_RUN
 unset UV_SYSTEM_PYTHON UV_WORKING_DIR UV_NO_VERIFY_HASHES UV_EXCLUDE UV_OVERRIDE UV_CONSTRAINT
 export PIP_USER=0 PYTHONNOUSERSITE=1
-: >"$LOG"
+true 2>/dev/null >"$LOG" || fail 3 "cannot write $(pwd)/$LOG"
+before=
 if can_be_added_to; then
   echo "bringing .venv up to date (about 15 s) …"
+  touch .venv/half-made
+  before=$(installed)
 else
   echo "setting up .venv (about 40 s) …"
-  rm -rf .venv
-  run "$python" -m venv .venv
-  pwd -P >.venv/root
+  begin_anew
 fi
-touch .venv/half-made
 run pip_install --require-hashes -r requirements/uv.txt
-run install_all "requirements/$level.txt"
+before=$(installed)
+# Where uv cannot, as with settings of pip's that it has no words for, pip does it, which says why it
+# cannot either. What uv has left in the middle of its work no pip would see.
+if ! [ -x .venv/bin/uv ] || ! ran install_by_uv "requirements/$level.txt"; then
+  [ ! -x .venv/bin/uv ] || echo "uv cannot do it (why: $LOG), so pip does …"
+  [ "$(installed)" = "$before" ] || begin_anew
+  run install_by_pip "requirements/$level.txt"
+fi
 run compile_all
 for held in $holds; do touch ".venv/$held.stamp"; done
 rm .venv/half-made

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = ("core", "scorer", "dev")
 SCORER = ("audit", "llm", "msk", "otlp", "patterns", "redis", "registry")
 RIVALS = ("benchmarks/ragas", "benchmarks/ragchecker")
-TOOLS = ("pip", "tools")
+TOOLS = ("uv", "tools")
 # Taken apart, so that this file does not name what it looks for.
 HOSTS = re.compile(
     "|".join(

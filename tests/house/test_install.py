@@ -297,6 +297,43 @@ def test_where_uv_cannot_pip_does(project: Path, quick: Path) -> None:
     assert "no such settings" in (project / ".venv-setup.log").read_text("utf-8")
 
 
+def cut_off(uv: Path) -> None:
+    """Replace it by one that leaves a part of a package, which pip would take for all of it."""
+    uv.unlink()
+    part = "$(echo .venv/lib/python3*/site-packages)/tinydev-1.dist-info"
+    said = "Metadata-Version: 2.1\\nName: tinydev\\nVersion: 1\\n"
+    program(uv, f'mkdir "{part}"', f'printf "{said}" >"{part}/METADATA"', "exit 137")
+
+
+def test_what_uv_was_killed_over_is_made_anew(project: Path, quick: Path) -> None:
+    """By pip."""
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
+    cut_off(project / ".venv" / "bin" / "uv")
+    assert run(project, "dev", PATH=path) == (0, ADDING + INSTEAD, "")
+    assert modules(project) == {"tiny", "tinycore", "tinydev"}
+
+
+def test_what_uv_was_killed_over_is_not_taken_for_whole_later(project: Path, quick: Path) -> None:
+    """Where pip cannot go on, the next run begins anew."""
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
+    cut_off(project / ".venv" / "bin" / "uv")
+    code, _, err = run(project, "dev", PATH=path, **closed())
+    assert (code, err.count("\n")) == (3, 1)
+    assert run(project, "dev", PATH=path) == (0, SETTING_UP, "")
+    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
+
+
+@pytest.mark.parametrize("name", ["PIP_REQUIREMENT", "PIP_CONSTRAINT"])
+def test_only_what_the_lock_says_is_installed(project: Path, quick: Path, name: str) -> None:
+    """Whatever pip is told to install besides, or in its place."""
+    (project / "other.txt").write_text(make_wheel(project / "wheels", "tinyother"), "utf-8")
+    changed = {"PATH": f"{quick}:{os.environ['PATH']}", name: "other.txt", "PIP_DRY_RUN": "1"}
+    assert run(project, "core", **changed) == (0, SETTING_UP, "")
+    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
+
+
 @pytest.mark.parametrize("why", ["cut off", "moved", "link", "another Python", "whole"])
 def test_what_cannot_be_added_to_is_made_anew(
     project: Path, tmp_path: Path, quick: Path, why: str
@@ -423,6 +460,8 @@ def test_missing_standard_module(project: Path, tmp_path: Path, module: str) -> 
 
 def test_unwritable_place(project: Path) -> None:
     """A file-system that refuses is named in one line."""
-    (project / ".venv.lock").mkdir()
-    code, _, err = run(project, "core")
-    assert (code, err) == (3, f"setup: cannot write {project}/.venv.lock\n")
+    for name in (".venv-setup.log", ".venv.lock"):
+        (project / name).unlink(missing_ok=True)
+        (project / name).mkdir()
+        code, _, err = run(project, "core")
+        assert (code, err) == (3, f"setup: cannot write {project}/{name}\n")

@@ -16,7 +16,7 @@ from monitor.ingest.consumer.worker import LoopLimits
 from monitor.ingest.work import Work, Works
 from monitor.kafka.fair_reader import RecordBatch
 from monitor.kafka.group import Assignment, GroupConsumer
-from monitor.kafka.record import KafkaRecord, Partition
+from monitor.kafka.record import KafkaRecord, Partition, last_offset
 from monitor.runtime.health import Health
 from monitor.telemetry import ScorerTelemetry
 from tests.stages.process import until
@@ -73,6 +73,8 @@ class Told(GroupConsumer):
             found = await asyncio.wait_for(self.batches.get(), 0.002)
             if isinstance(found, BaseException):
                 raise found
+            last = found[-1]
+            self.positions_now[Partition(last.topic, last.partition)] = last_offset(last) + 1
             return [found]
         return []
 

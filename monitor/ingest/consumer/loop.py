@@ -204,12 +204,23 @@ class ConsumingLoop:
             waits_for_limits=self._worker.works.wait_for_limits,
         )
 
+    def _done_to(self, one: PartitionState) -> int | None:
+        """The offset to commit: behind what is done, or where another log has been begun.
+
+        What is done of a log that is no more says nothing of the one that is read now, of which
+        nothing may have been given yet.
+        """
+        position = self._consumer.position(one.partition)
+        if position is not None and position < one.goes_on_at and not one.next_log:
+            return position
+        return one.watermark
+
     async def _commit(self, assigned: Collection[PartitionState]) -> str | None:
         """Commit the watermarks that have moved; the result, None when none has."""
         due = {
             one: mark
             for one in assigned
-            if (mark := one.watermark) is not None and mark != one.committed
+            if (mark := self._done_to(one)) is not None and mark != one.committed
         }
         if not due:
             return None

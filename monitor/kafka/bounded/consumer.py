@@ -305,6 +305,12 @@ class BoundedFetcher(Fetcher):
             )
 
     async def _update_fetch_positions(self, assignment: Any, node_id: int, tps: Any) -> Any:
+        for partition in tps:
+            state = assignment.state_value(partition)
+            if state is not None and not (state.has_valid_position or state.awaiting_reset):
+                # Assigned anew: what was told of it before says nothing of where it begins now.
+                self._begun_again.discard(partition)
+                self._out_of_range.pop(partition, None)
         if self._begin is not None and await self._begun(assignment, tps, self._begin):
             return False  # the others are asked for again
         woken = await super()._update_fetch_positions(assignment, node_id, tps)

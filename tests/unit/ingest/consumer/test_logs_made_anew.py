@@ -50,6 +50,16 @@ async def test_a_log_made_anew_before_anything_was_read_is_read() -> None:
         await soon(lambda: stage.consumer.committed(A) == 2, "the commit of the new log")
 
 
+async def test_a_revocation_commits_where_a_log_begins_of_which_nothing_was_read_yet() -> None:
+    """What is done of the last one would be in the middle of it."""
+    async with staged(A) as stage:
+        await stage.read(batch(A, *range(20, 30)))
+        stage.worker.end(A, *range(20, 30))
+        stage.consumer.positions_now[A] = 0
+        await stage.loop.revoked([A])
+        assert stage.consumer.committed(A) == 0
+
+
 async def test_offsets_that_go_back_within_a_batch_are_two_logs() -> None:
     """The client may have been moved to the beginning between two of its answers."""
     async with staged(A) as stage:
