@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.parallel import (
+    FailuresAtOnce,
     compile_share,
     pytest_collection_modifyitems,
     pytest_xdist_auto_num_workers,
@@ -58,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """All workers fork the same process: they inherit its address."""
     if not hasattr(config, "workerinput"):
         os.environ[ADDRESS] = ForkServer().address
+        config.pluginmanager.register(FailuresAtOnce(config))
 
 
 @pytest.hookimpl(wrapper=True)

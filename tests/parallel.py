@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 from _pytest.assertion import rewrite
 from _pytest.assertion.rewrite import assertstate_key
+from _pytest.terminal import TerminalReporter
 
 from tests.servers.kafka_broker import missing_kafka
 
@@ -72,6 +73,19 @@ LONG = frozenset(
         "tests/unit/sampling/test_unbiasedness.py",
     )
 )
+
+
+class FailuresAtOnce:
+    """Names a test when it has failed; what it said comes at the end, which a run may not see."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and isinstance(terminal, TerminalReporter):
+            terminal.write_line(f" {report.nodeid} ({report.when}) failed")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -36,8 +36,8 @@ class Assignment(Protocol):
 
 
 class _Listener(ConsumerRebalanceListener):
-    def __init__(self, assignment: Assignment, reader: FairReader) -> None:
-        self._assignment, self._reader = assignment, reader
+    def __init__(self, assignment: Assignment, reader: FairReader, client: BoundedConsumer) -> None:
+        self._assignment, self._reader, self._client = assignment, reader, client
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         self._reader.assigned()
@@ -45,6 +45,7 @@ class _Listener(ConsumerRebalanceListener):
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         await self._assignment.revoked([Partition(*p) for p in sorted(revoked)])
+        self._client.revoked()
 
 
 def member_options(group_id: str, drain_s: float) -> dict[str, Any]:
@@ -95,7 +96,9 @@ class GroupConsumer:
         """Join the group."""
         for topic in topics:
             self._connection.losses.follows(topic)
-        self._client.subscribe(list(topics), listener=_Listener(assignment, self._reader))
+        self._client.subscribe(
+            list(topics), listener=_Listener(assignment, self._reader, self._client)
+        )
 
     async def poll(self, timeout_ms: int, max_records: int) -> list[RecordBatch]:
         """The next records, in batches of one partition; an empty list after ``timeout_ms``.
@@ -141,13 +144,24 @@ class GroupConsumer:
         whole, own = sum(map(len, known)), len(self._client.assignment())
         return min(1.0, own / whole) if whole and own else None
 
+    async def look_at_logs(self) -> None:
+        """Look now whether the logs are those that were read, before the last commit.
+
+        Where one is not, its partitions are at the beginning of the new one after it.
+        """
+        await self._client.look_at_logs(at_once=True)
+
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
-        """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again)."""
+        """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again).
+
+        Offsets of a log that is no more are left out.
+        """
+        given = {TopicPartition(*p): offset for p, offset in offsets.items()}
+        here = {p: offset for p, offset in given.items() if not self._client.logs.is_old(p)}
+        if not here:
+            return "ok"
         try:
-            await bounded(
-                self._client.commit({TopicPartition(*p): o for p, o in offsets.items()}),
-                COMMIT_LIMIT_S,
-            )
+            await bounded(self._client.commit(here), COMMIT_LIMIT_S)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except (errors.CommitFailedError, errors.IllegalStateError):

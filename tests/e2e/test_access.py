@@ -13,7 +13,6 @@ from tests.stages.process import MonitorProcess, until
 WRONG = "wrong-and-secret"
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_secured_broker_is_read_and_written(
     way: str, secured_broker: SecuredBroker, tmp_path: Path
@@ -32,7 +31,6 @@ async def test_a_secured_broker_is_read_and_written(
     assert [word for word in (PASSWORD, KEY_PASSWORD, "Traceback") if word in said] == []
 
 
-@pytest.mark.timeout(120)
 async def test_a_certificate_for_another_host_is_accepted_only_on_request(
     secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:
@@ -55,7 +53,6 @@ async def test_a_certificate_for_another_host_is_accepted_only_on_request(
     assert "kafka.ssl_check_hostname" in said["hint"]
 
 
-@pytest.mark.timeout(120)
 async def test_a_wrong_password_ends_in_3_and_is_never_shown(
     secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.secured import login, own_topics, scores
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import SecuredBroker
@@ -13,7 +11,6 @@ from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.stages.process import MonitorProcess, total, until
 
 
-@pytest.mark.timeout(120)
 async def test_outputs_lie_on_a_cluster_of_their_own(
     kafka_broker: KafkaBroker, secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:

@@ -32,7 +32,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
         yield started
 
 
-@pytest.mark.timeout(180)
 async def test_tokens_are_renewed_before_they_end(broker: SecuredBroker, tmp_path: Path) -> None:
     """The broker cuts connections whose token has ended; a rotated client secret is read again."""
     topics, plain = own_topics(), broker.broker.bootstrap
@@ -61,7 +60,6 @@ def _renewals(first: TokenRequest) -> int:
     return int((time.monotonic() - first.at) / (REFRESH_AT * TOKEN_LIFE_S))
 
 
-@pytest.mark.timeout(180)
 async def test_passwords_and_certificates_are_read_again(
     broker: SecuredBroker, tmp_path: Path
 ) -> None:

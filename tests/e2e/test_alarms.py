@@ -39,7 +39,6 @@ def told(exporter: MonitorProcess) -> list[dict[str, Any]]:
     return [one for one in exporter.events() if one.get("event") == "quality_drift"]
 
 
-@pytest.mark.timeout(150)
 async def test_an_alarm_is_explained_once_and_its_end_too(stage: Stage) -> None:
     """Sentence, start, segments, worst interactions with claims; a restart repeats nothing."""
     first = stage.exporter()
@@ -82,7 +81,6 @@ async def test_an_alarm_is_explained_once_and_its_end_too(stage: Stage) -> None:
     assert event["answer"].startswith("recovered at ")
 
 
-@pytest.mark.timeout(150)
 async def test_two_exporters_tell_it_once(stage: Stage) -> None:
     """Of a pair that looks at the same moments, one tells that it opened, and one that it ended.
 
@@ -122,7 +120,6 @@ async def test_two_exporters_tell_it_once(stage: Stage) -> None:
             await each.end()
 
 
-@pytest.mark.timeout(150)
 async def test_a_kill_before_it_is_read_back_opens_no_second_alarm(stage: Stage) -> None:
     """Killed with the acknowledgement of the alarm; the next exporter finds it on the topic."""
     dying = stage.exporter(module="tests.e2e.dying_exporter")
@@ -139,7 +136,6 @@ async def test_a_kill_before_it_is_read_back_opens_no_second_alarm(stage: Stage)
         await after.end()
 
 
-@pytest.mark.timeout(150)
 async def test_at_another_threshold_gauge_and_record_agree(stage: Stage) -> None:
     """Evidence that is enough for a lower one opens again: gauge, record and log."""
     first = stage.exporter()
@@ -165,7 +161,6 @@ async def test_at_another_threshold_gauge_and_record_agree(stage: Stage) -> None
         await lax.end()
 
 
-@pytest.mark.timeout(100)
 async def test_what_stands_on_the_topic_is_read_as_far_as_it_can_be(stage: Stage) -> None:
     """A tombstone forgets an alarm, which is then opened again; garbage is counted and named."""
     topic = stage.topics["kafka__topics__alarms"]
@@ -184,7 +179,6 @@ async def test_what_stands_on_the_topic_is_read_as_far_as_it_can_be(stage: Stage
         await exporter.end()
 
 
-@pytest.mark.timeout(100)
 async def test_without_the_right_to_read_them_the_exporter_ends(
     secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:
@@ -220,7 +214,6 @@ def stranger(broker: SecuredBroker, topics: dict[str, str], directory: Path) -> 
     )
 
 
-@pytest.mark.timeout(150)
 async def test_without_the_right_to_write_there_are_gauges(
     secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:

@@ -50,7 +50,6 @@ async def alarmed(*exporters: MonitorProcess) -> float:
     return time.monotonic()
 
 
-@pytest.mark.timeout(180)
 async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
     kafka_broker: KafkaBroker,
     make_topics: MakeTopics,
@@ -118,7 +117,6 @@ async def scored(stack: AlertStack, namespace: str) -> None:
     await until(lambda: stack.query(f"increase({counter}[1m]) > 0"), "more scores in Prometheus")
 
 
-@pytest.mark.timeout(180)
 async def test_traffic_that_stops_is_no_page(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
@@ -151,7 +149,6 @@ async def test_traffic_that_stops_is_no_page(
         await monitor.end()
 
 
-@pytest.mark.timeout(180)
 async def test_traffic_without_scores_is_blind(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
@@ -176,7 +173,6 @@ async def test_traffic_without_scores_is_blind(
         await monitor.end()
 
 
-@pytest.mark.timeout(180)
 async def test_a_killed_scorer_is_seen_by_its_lag(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
@@ -205,7 +201,6 @@ async def test_a_killed_scorer_is_seen_by_its_lag(
         await asyncio.gather(scorer.end(), exporter.end())
 
 
-@pytest.mark.timeout(180)
 async def test_a_judge_that_is_away_does_not_also_page_as_not_ready(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:

@@ -72,7 +72,6 @@ async def posts(alertmanager: ToldAlertmanager, path: str, count: int = 1) -> li
     return webhook.at(path)
 
 
-@pytest.mark.timeout(90)
 async def test_pagerduty_is_triggered_and_resolved_under_one_key(
     alertmanager: ToldAlertmanager,
 ) -> None:
@@ -99,7 +98,6 @@ async def test_pagerduty_is_triggered_and_resolved_under_one_key(
     assert (end["event_action"], end["dedup_key"]) == ("resolve", event["dedup_key"])
 
 
-@pytest.mark.timeout(90)
 async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlertmanager) -> None:
     """Title, sentence and links; a segment that is named like a mention is only text."""
     sentence = f"{SENTENCE}; tenant=<!channel> & co 0.10 → 0.30, the others 0.08 → 0.09"
@@ -123,7 +121,6 @@ async def test_slack_shows_what_changed_and_calls_nobody(alertmanager: ToldAlert
     )
 
 
-@pytest.mark.timeout(90)
 async def test_one_incident_is_one_page(alertmanager: ToldAlertmanager) -> None:
     """Whatever metrics and judges it moves; another deployment or application calls for itself."""
     moved = [
@@ -146,7 +143,6 @@ async def test_one_incident_is_one_page(alertmanager: ToldAlertmanager) -> None:
     assert (len(told), told[-1]) == (11, "+ 2 more")
 
 
-@pytest.mark.timeout(90)
 async def test_a_storm_is_one_page(alertmanager: ToldAlertmanager) -> None:
     """A model changes under twenty applications: sixty alerts, and one short message."""
     names = [f"app-{number}" for number in range(20)]
@@ -176,7 +172,6 @@ def of_storm(application: str, incident: str) -> dict[str, Any]:
     return alert("RagQualityDriftMany", "page", application=application, incident=incident)
 
 
-@pytest.mark.timeout(90)
 async def test_consequences_are_silent_while_their_cause_is_told(
     alertmanager: ToldAlertmanager,
 ) -> None:
@@ -197,7 +192,6 @@ async def test_consequences_are_silent_while_their_cause_is_told(
     assert alertmanager.inhibited() == {*consequences, "RagQualityBelowObjective"}
 
 
-@pytest.mark.timeout(90)
 async def test_scorers_that_are_gone_are_one_page_with_their_backlog(
     alertmanager: ToldAlertmanager,
 ) -> None:
@@ -213,7 +207,6 @@ async def test_scorers_that_are_gone_are_one_page_with_their_backlog(
     assert alertmanager.inhibited() == {"RagMonitorBlind"}
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize(
     "cause", ["RagMonitorJudgeStopped", "RagMonitorJudgeDoubtful", "RagMonitorDeadLetters"]
 )
@@ -228,7 +221,6 @@ async def test_why_nothing_is_ready_is_told(alertmanager: ToldAlertmanager, caus
     assert alertmanager.inhibited() == {"RagMonitorDown"}
 
 
-@pytest.mark.timeout(90)
 async def test_a_page_is_not_silenced_from_another_deployment(
     alertmanager: ToldAlertmanager,
 ) -> None:
@@ -241,7 +233,6 @@ async def test_a_page_is_not_silenced_from_another_deployment(
     assert alertmanager.inhibited() == set()
 
 
-@pytest.mark.timeout(90)
 async def test_the_pages_of_audits_hide_nothing(alertmanager: ToldAlertmanager) -> None:
     """They are down, and nothing is scored: the one has nothing to do with the other."""
     down = {"cause": "unreachable", "namespace": "one"}
@@ -254,7 +245,6 @@ async def test_the_pages_of_audits_hide_nothing(alertmanager: ToldAlertmanager) 
     assert alertmanager.inhibited() == set()
 
 
-@pytest.mark.timeout(90)
 async def test_tickets_and_the_watchdog_go_their_own_ways(alertmanager: ToldAlertmanager) -> None:
     """A ticket opens with its token and wakes nobody; the watchdog is heard again and again."""
     alertmanager.tell(

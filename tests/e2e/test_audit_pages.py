@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from playwright.async_api import Browser
 
 from monitor.records import Claims, Judgement, Verdicts
@@ -103,7 +102,6 @@ async def labelled(seen: Seen) -> int:
     return int(found[1])
 
 
-@pytest.mark.timeout(240)
 async def test_a_reviewer_at_work(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """Log in, filter, open, draw, label by keyboard, next; then without scripts; two at once."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:
@@ -178,7 +176,6 @@ async def _item(seen: Seen) -> str:
     return found
 
 
-@pytest.mark.timeout(240)
 async def test_who_must_not_gets_nowhere(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """Wrong password, expired session, forged form, and texts that are full of script."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:
@@ -234,7 +231,6 @@ PAGES = (
 )
 
 
-@pytest.mark.timeout(240)
 async def test_everybody_can_read_them(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """axe-core finds nothing serious, in light and dark, on a phone; no page is wider than it."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:

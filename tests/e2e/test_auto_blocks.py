@@ -45,7 +45,6 @@ class Feeder:
             await asyncio.sleep(EVERY_S)
 
 
-@pytest.mark.timeout(150)
 async def test_the_limits_set_the_length_and_the_gauges_say_so(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -74,7 +74,6 @@ async def baselines(broker: str, topics: Topics) -> list[BaselineRecord]:
     return found
 
 
-@pytest.mark.timeout(120)
 async def test_seven_days_on_the_topic_refine_a_baseline(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -121,7 +120,6 @@ async def test_seven_days_on_the_topic_refine_a_baseline(
     assert "hours add -0.04" in end.stdout, end.stderr
 
 
-@pytest.mark.timeout(150)
 async def test_a_baseline_is_learned_published_once_and_the_same_everywhere(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -183,7 +181,6 @@ async def _read(seen: Seen, count: int) -> bool:
     return await seen.value("rag_monitor_score_records_total", result="read") == count
 
 
-@pytest.mark.timeout(120)
 async def test_the_control_topic_is_waited_for_and_garbage_on_it_is_counted(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -238,7 +235,6 @@ async def shown(broker: str, topics: Topics) -> Any:
     return row
 
 
-@pytest.mark.timeout(150)
 async def test_baselines_are_shown_set_frozen_and_reset(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -297,7 +293,6 @@ async def test_baselines_are_shown_set_frozen_and_reset(
     assert "learning: 0 of 60" in (await command(broker, topics, "show"))[0]
 
 
-@pytest.mark.timeout(60)
 async def test_what_cannot_be_done_is_said_in_one_line(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import aiohttp
-import pytest
 
 from monitor.kafka.bounds import MOST_HEADERS
 from tests.servers.kafka_broker import KafkaBroker
@@ -57,7 +56,6 @@ async def hostile(broker: str, topic: str) -> None:
     await produce_batch(broker, topic, packed((record(i, b"{}") for i in range(MANY)), ZSTD))
 
 
-@pytest.mark.timeout(240)
 async def test_what_unpacks_to_too_much_is_a_dead_letter(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -112,7 +110,6 @@ async def _check_letters(broker: str, topics: Topics) -> None:
     assert f"{MANY} records, offsets 102 to {101 + MANY}" in why[102]
 
 
-@pytest.mark.timeout(240)
 async def test_followers_and_commands_pass_it_by(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -34,7 +34,6 @@ async def records(broker: str, topic: str) -> dict[str, ScoreRecord]:
     return {record.interaction_id: record for record in read}
 
 
-@pytest.mark.timeout(200)
 async def test_the_days_money(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -96,7 +95,6 @@ def _spent_what_the_gauges_say(
     assert all((r.scores, r.usage.usd, r.reason) == ({}, 0.0, "usd_per_day") for r in without)
 
 
-@pytest.mark.timeout(60)
 async def test_a_budget_without_a_price_is_a_configuration_error(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -112,7 +110,6 @@ async def test_a_budget_without_a_price_is_a_configuration_error(
     assert "judge.price.input_usd_per_million" in said
 
 
-@pytest.mark.timeout(240)
 async def test_a_restart_knows_what_second_judgements_have_cost(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -60,7 +60,6 @@ async def dripping(broker: str, topic: str, cases: Iterator[Case]) -> AsyncItera
             over.set()
 
 
-@pytest.mark.timeout(240)
 async def test_the_money_is_gone_until_tomorrow(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import aiohttp
-import pytest
 
 from monitor.app.process import Monitor, Role
 from monitor.config import load
@@ -88,7 +87,6 @@ async def grants(broker: str, topics: Topics) -> list[BurstRecord]:
     return [record for record in found if isinstance(record, BurstRecord)]
 
 
-@pytest.mark.timeout(200)
 async def test_while_evidence_is_high_more_is_judged_within_the_allowance(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

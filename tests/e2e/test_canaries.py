@@ -61,7 +61,6 @@ class Stage:
         await until(so, f"not judging is {guesses}")
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("habit", ["always n", "always y", "alternates by verdict"])
 async def test_a_judge_that_guesses_is_found_and_trusted_again(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, habit: str
@@ -101,7 +100,6 @@ async def test_a_judge_that_guesses_is_found_and_trusted_again(
     ]
 
 
-@pytest.mark.timeout(120)
 async def test_another_model_judges_where_the_first_one_guesses(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -135,7 +133,6 @@ async def test_another_model_judges_where_the_first_one_guesses(
     assert {each.scores["faithfulness"] for each in by_other} == {1.0}
 
 
-@pytest.mark.timeout(120)
 async def test_a_good_judge_keeps_its_traffic(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.stages.chaos.acts import chaos
 from tests.stages.chaos.run import Setup, run
@@ -17,7 +15,6 @@ from tests.stages.hurried import MODULE, hurried
 from tests.tools import requires_tool
 
 
-@pytest.mark.timeout(280)
 async def test_chaos_loses_nothing_and_counts_everything_once(tmp_path: Path) -> None:
     """After 11 strikes every interaction has its record, and every gauge counts it once.
 
@@ -31,7 +28,6 @@ async def test_chaos_loses_nothing_and_counts_everything_once(tmp_path: Path) ->
     assert figures.struck == {Kind.KILL: 6, Kind.TERM: 4, Kind.BROKER_KILL: 1}
 
 
-@pytest.mark.timeout(280)
 async def test_chaos_with_blocks_counts_every_offset_once(tmp_path: Path) -> None:
     """Whoever reads takes blocks of another length every two seconds, and may die in any of them.
 
@@ -50,7 +46,6 @@ async def test_chaos_with_blocks_counts_every_offset_once(tmp_path: Path) -> Non
     assert figures.slots.counted < 400
 
 
-@pytest.mark.timeout(280)
 async def test_chaos_with_spans_counts_every_trace_once(tmp_path: Path) -> None:
     """Of 20 kills most strike in the midst of traces; each is judged whole, and counted once.
 
@@ -70,7 +65,6 @@ async def test_chaos_with_spans_counts_every_trace_once(tmp_path: Path) -> None:
     assert figures.struck == {Kind.KILL: 20, Kind.TERM: 4, Kind.BROKER_KILL: 1}
 
 
-@pytest.mark.timeout(280)
 async def test_the_same_harness_catches_a_scorer_that_commits_its_position(tmp_path: Path) -> None:
     """Killed in the same way, a scorer that commits how far it has read loses records.
 

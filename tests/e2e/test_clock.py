@@ -33,7 +33,6 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-@pytest.mark.timeout(120)
 async def test_a_scorer_two_hours_ahead_waits_for_its_clock(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, clock: Path
 ) -> None:
@@ -75,7 +74,6 @@ async def _all_are_scored(scorer: MonitorProcess) -> bool:
     return outcomes(await scorer.metrics()) == {"scored": 20}
 
 
-@pytest.mark.timeout(60)
 async def test_without_a_controller_that_tells_a_refusal_does(kafka_broker: KafkaBroker) -> None:
     """The write waits, as the clock's fault, and ends when the clock is right."""
     topic, ahead = f"times-{uuid.uuid4().hex[:8]}", [AHEAD_S]
@@ -99,7 +97,6 @@ async def test_without_a_controller_that_tells_a_refusal_does(kafka_broker: Kafk
     assert abs((written.timestamp_ms or 0) / 1000 - time.time()) < 300
 
 
-@pytest.mark.timeout(60)
 async def test_a_topic_with_the_brokers_times_tells_them(kafka_broker: KafkaBroker) -> None:
     """Such a topic takes any time; its answer says what time it is."""
     topic = f"times-{uuid.uuid4().hex[:8]}"

@@ -11,8 +11,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, missing_stack
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.servers.kafka_topics import Record, produce
@@ -36,7 +34,6 @@ def asked(address: str, path: str, **query: str) -> Any:
         return json.load(answer)
 
 
-@pytest.mark.timeout(200)
 async def test_traffic_becomes_gauges_and_an_alert(tmp_path: Path) -> None:
     """Both targets are scraped, made-up traffic is scored and seen in Prometheus; a record of a
     newer version makes the exporter say so, by an alert that Alertmanager has for its ticket."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.ingest.consumer.loop import ConsumingLoop
@@ -76,7 +75,6 @@ class Deaf:
         return
 
 
-@pytest.mark.timeout(100)
 async def test_a_cold_partition_is_read_within_a_few_polls(kafka_broker: KafkaBroker) -> None:
     """However full the others are: each that has records gets its share of every poll."""
     topic = await uneven_topic(kafka_broker.bootstrap)
@@ -96,7 +94,6 @@ async def test_a_cold_partition_is_read_within_a_few_polls(kafka_broker: KafkaBr
     assert read < 3 * 3_000 / 2
 
 
-@pytest.mark.timeout(100)
 async def test_a_cold_partition_begins_while_the_hot_ones_are_full(
     kafka_broker: KafkaBroker,
 ) -> None:
@@ -142,7 +139,6 @@ async def letters(broker: str, topics: Topics) -> list[dict[str, bytes]]:
     return [dict(letter.headers) for letter in found]
 
 
-@pytest.mark.timeout(120)
 async def test_a_header_that_is_no_text_stops_nobody(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -180,7 +176,6 @@ async def test_a_header_that_is_no_text_stops_nobody(
         await again.end()
 
 
-@pytest.mark.timeout(120)
 async def test_a_batch_that_is_broken_on_disk_stops_nobody(tmp_path: Path) -> None:
     """Its checksum is wrong: each of its records is a bare dead letter, those around are scored."""
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
@@ -208,7 +203,6 @@ async def test_a_batch_that_is_broken_on_disk_stops_nobody(tmp_path: Path) -> No
         await asyncio.to_thread(broker.stop)
 
 
-@pytest.mark.timeout(100)
 async def test_several_topics_are_read_by_one_group(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -20,7 +20,6 @@ from tests.stages.topics import MakeTopics
 COUNT = 24
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("block", [1, 8])
 async def test_what_is_sent_three_times_costs_what_once_does(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, block: int

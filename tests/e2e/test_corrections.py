@@ -6,8 +6,6 @@ import asyncio
 import time
 from pathlib import Path
 
-import pytest
-
 from monitor.records.control import CorrectionRecord
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
@@ -35,7 +33,6 @@ def said(false_alarms: float) -> CorrectionRecord:
     return correction(*PAIR, metrics=metrics, agreement={"relevance": AGREES})
 
 
-@pytest.mark.timeout(120)
 async def test_corrections_come_change_and_go(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

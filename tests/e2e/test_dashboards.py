@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 import yaml
 
 from monitor.demo.stack.servers import Prometheus
@@ -84,7 +83,7 @@ async def _scraped(asked: Asked, metric: str, *also: str) -> float:
         found = sorted(set.intersection(*scrapes))
         return found[-2] if len(found) > FEW_SCRAPES else 0.0
 
-    return float(await until(seen, metric, patience_s=150))
+    return float(await until(seen, metric))
 
 
 async def _times(asked: Asked, metric: str, now: float) -> set[float]:
@@ -93,7 +92,6 @@ async def _times(asked: Asked, metric: str, now: float) -> set[float]:
     return {float(at) for each in series for at, value in each["values"] if float(value)}
 
 
-@pytest.mark.timeout(180)
 async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> None:
     """When all is well, and in the incident; the alarm is an annotation, and has its sentence."""
     async with observed_demo(tmp_path) as asked:
@@ -213,7 +211,6 @@ async def _exemplars_are_interactions(asked: Asked, moments: Moments) -> None:
     assert all(score == 0 or score > 0.8 for score in scores)
 
 
-@pytest.mark.timeout(180)
 async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
     """What is 0 or unknown with the offline judge has numbers of the model's own."""
     labels, _ = traffic_labels(seed=1, count=1500)

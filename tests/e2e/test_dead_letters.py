@@ -74,7 +74,6 @@ async def ended(scorer: MonitorProcess, **expected: int) -> None:
     await until(are_counted, f"outcomes {expected}")
 
 
-@pytest.mark.timeout(120)
 async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -116,7 +115,6 @@ async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
         }
 
 
-@pytest.mark.timeout(120)
 async def test_a_time_that_the_topic_refuses_costs_only_the_time(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -139,7 +137,6 @@ async def test_a_time_that_the_topic_refuses_costs_only_the_time(
     assert "x-error.value_omitted" not in dict(letter.headers)
 
 
-@pytest.mark.timeout(150)
 async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -199,7 +196,6 @@ async def _lag(scorer: MonitorProcess, name: str, expected: float) -> bool:
     return total(await scorer.metrics(), name, partition="0") == expected
 
 
-@pytest.mark.timeout(100)
 @pytest.mark.parametrize(
     ("limits", "refused"),
     [
@@ -239,7 +235,6 @@ async def test_a_letter_pays_for_no_other_one(
     assert changed == refused
 
 
-@pytest.mark.timeout(100)
 async def test_a_held_partition_is_handed_over_undone(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

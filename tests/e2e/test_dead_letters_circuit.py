@@ -7,8 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.plain import encoded, interaction
@@ -36,7 +34,6 @@ async def page_where(scorer: MonitorProcess, name: str, value: float) -> Samples
     return found
 
 
-@pytest.mark.timeout(120)
 async def test_reading_pauses_and_the_records_stay_for_a_mended_scorer(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -79,7 +76,6 @@ async def test_reading_pauses_and_the_records_stay_for_a_mended_scorer(
     assert found == sorted(record.value or b"" for record in BAD)
 
 
-@pytest.mark.timeout(120)
 async def test_probes_get_through_an_all_bad_topic_and_close_it_on_good_records(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -113,7 +109,6 @@ async def test_probes_get_through_an_all_bad_topic_and_close_it_on_good_records(
     assert len(await read_all(broker, dead)) == 100
 
 
-@pytest.mark.timeout(120)
 async def test_a_poisonous_share_does_not_open_the_default_circuit(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

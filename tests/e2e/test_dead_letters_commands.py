@@ -72,7 +72,6 @@ async def ids(broker: str, topics: Topics) -> list[str]:
     return sorted(read_score_record(record.value or b"").interaction_id for record in read)
 
 
-@pytest.mark.timeout(150)
 async def test_a_bad_record_comes_back_twice_and_is_refused_then(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -117,7 +116,6 @@ async def counted(broker: str, topic: str, count: int) -> None:
     await until(has_them, f"{count} records on {topic}")
 
 
-@pytest.mark.timeout(120)
 async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -146,7 +144,6 @@ async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
         assert await said(broker, topics, "show", absent, code=1) == ""
 
 
-@pytest.mark.timeout(60)
 async def test_a_terminal_does_not_obey_what_was_logged(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -190,7 +187,6 @@ def hostile_letters(topics: Topics) -> dict[str, Record]:
     }
 
 
-@pytest.mark.timeout(150)
 async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -236,7 +232,6 @@ async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
     assert await said(broker, topics, "redrive") == ""
 
 
-@pytest.mark.timeout(120)
 async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -272,7 +267,6 @@ async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent
     assert set(await ids(broker, topics)) == {"a", f"{inputs}/0/1", "c"}
 
 
-@pytest.mark.timeout(120)
 async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -292,7 +286,6 @@ async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
     assert dict(back.headers)["x-redrive.attempts"] == b"1"
 
 
-@pytest.mark.timeout(150)
 async def test_two_redrives_side_by_side_send_everything_once(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -307,7 +300,6 @@ async def test_two_redrives_side_by_side_send_everything_once(
     assert sum(one["answers"].get("redriven", 0) for one in both) == 20_000
 
 
-@pytest.mark.timeout(150)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_redrive_that_is_ended_anywhere_loses_nothing(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, number: signal.Signals
@@ -333,7 +325,6 @@ async def _some(broker: str, inputs: str) -> bool:
     return len(await read_all(broker, inputs)) > 0
 
 
-@pytest.mark.timeout(60)
 async def test_what_cannot_be_read_is_said_in_one_line(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

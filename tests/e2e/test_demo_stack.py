@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, missing_stack
 from tests.servers.guarded import GuardedProcess
@@ -34,7 +33,6 @@ def folders(place: Path) -> list[Path]:
     return list(place.glob("rag-monitor-stack-*"))
 
 
-@pytest.mark.timeout(280)
 async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
     """With the alarm's sentence; addresses are printed; Ctrl-C ends everything with code 0."""
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
@@ -64,7 +62,6 @@ async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
     assert folders(tmp_path) == []
 
 
-@pytest.mark.timeout(120)
 async def test_what_it_started_dies_with_it(tmp_path: Path) -> None:
     """Also when it is killed and can end nothing itself."""
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
@@ -77,7 +74,6 @@ async def test_what_it_started_dies_with_it(tmp_path: Path) -> None:
     await until(lambda: not servers_of(tmp_path), "their end")
 
 
-@pytest.mark.timeout(60)
 async def test_a_server_that_ends_by_itself_ends_the_demo(tmp_path: Path) -> None:
     """Code 3 and one line with its name, rather than a picture without alerts."""
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
@@ -106,7 +102,6 @@ def _ready(place: Path) -> psutil.Process | None:
     return next(each for each in servers_of(place) if each.name() == "prometheus")
 
 
-@pytest.mark.timeout(60)
 async def test_what_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
     """Code 2, the programs and the packages that bring them; nothing is begun."""
     code, lines, errors = await demo("--stack", environment={"PATH": str(tmp_path)})
@@ -118,7 +113,6 @@ async def test_what_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.timeout(60)
 async def test_without_its_configuration_it_says_where_to_get_it(tmp_path: Path) -> None:
     """Code 2: an installed package brings no deploy/."""
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)

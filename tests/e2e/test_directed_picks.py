@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from monitor.records import read_score_record
 from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
 from tests.servers.kafka_broker import KafkaBroker
@@ -30,7 +28,6 @@ def traffic(first: int, count: int) -> list[Record]:
     return found
 
 
-@pytest.mark.timeout(200)
 async def test_the_screen_is_calibrated_once_and_then_directs_the_picks(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -106,7 +106,6 @@ def own_broker(directory: Path, **properties: str) -> KafkaBroker:
     return KafkaBroker(directory, {key.replace("__", "."): v for key, v in properties.items()})
 
 
-@pytest.mark.timeout(180)
 async def test_a_good_set_up_is_ok_throughout(kafka_broker: KafkaBroker) -> None:
     """Every check says OK, only the unknown price warns; exit 0; 1,000 of 1,500 records read."""
     topics = await whole(kafka_broker)
@@ -127,7 +126,6 @@ async def test_a_good_set_up_is_ok_throughout(kafka_broker: KafkaBroker) -> None
     assert sorted(order, key=checks.index) == list(order)
 
 
-@pytest.mark.timeout(180)
 async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker) -> None:
     """Topics that are missing or set wrongly, bad records, a taken port: each named, exit 1."""
     topics = await whole(
@@ -166,7 +164,6 @@ async def test_each_fault_of_a_bad_set_up_has_its_line(kafka_broker: KafkaBroker
     assert all(line["mend"] for line in said.lines if line["status"] != "OK")
 
 
-@pytest.mark.timeout(180)
 async def test_what_waits_for_money_is_weighed_against_its_retention(
     kafka_broker: KafkaBroker,
 ) -> None:
@@ -190,7 +187,6 @@ async def untouched(tmp_path: Path) -> AsyncIterator[KafkaBroker]:
     await asyncio.to_thread(broker.stop)
 
 
-@pytest.mark.timeout(180)
 async def test_a_new_cluster_is_as_new_afterwards(untouched: KafkaBroker) -> None:
     """Where topics are made on use none is made, not even the one in which groups commit."""
     broker = untouched.bootstrap
@@ -208,7 +204,6 @@ async def test_a_new_cluster_is_as_new_afterwards(untouched: KafkaBroker) -> Non
     assert await snapshot(broker) == before
 
 
-@pytest.mark.timeout(180)
 async def test_a_running_scorer_of_the_same_group_is_not_disturbed(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -242,7 +237,6 @@ async def test_a_running_scorer_of_the_same_group_is_not_disturbed(
     assert "running rag-monitor" in line["found"]
 
 
-@pytest.mark.timeout(150)
 async def test_a_dead_broker_is_said_and_the_rest_is_looked_at() -> None:
     """Nobody listens: FAIL naming the address; judge and port are looked at all the same."""
     (port,) = free_ports(1)
@@ -255,7 +249,6 @@ async def test_a_dead_broker_is_said_and_the_rest_is_looked_at() -> None:
     assert said.status("topics") == {"WARN"}
 
 
-@pytest.mark.timeout(150)
 async def test_one_dead_address_of_two_is_a_warning(kafka_broker: KafkaBroker) -> None:
     """The other one serves: all is looked at, and only the dead one is warned of."""
     topics, (port,) = await whole(kafka_broker), free_ports(1)
@@ -266,7 +259,6 @@ async def test_one_dead_address_of_two_is_a_warning(kafka_broker: KafkaBroker) -
     assert said.status("topic") == {"OK"}
 
 
-@pytest.mark.timeout(180)
 async def test_a_frozen_broker_is_no_hang(tmp_path: Path) -> None:
     """Connections are taken and nothing is answered: FAIL lines within the patience."""
     broker = own_broker(tmp_path)
@@ -281,7 +273,6 @@ async def test_a_frozen_broker_is_no_hang(tmp_path: Path) -> None:
     assert said.failed
 
 
-@pytest.mark.timeout(180)
 async def test_an_address_that_only_the_cluster_knows_is_the_classic_mistake(
     tmp_path: Path,
 ) -> None:
@@ -309,7 +300,6 @@ def stranger_at(secured: SecuredBroker, password: str = PASSWORD) -> dict[str, A
     }
 
 
-@pytest.mark.timeout(180)
 async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> None:
     """Hidden topic, no write, no read, no group: FAIL with the right to grant; no key, no write."""
     broker = secured_broker
@@ -340,7 +330,6 @@ async def test_each_lacking_right_is_named(secured_broker: SecuredBroker) -> Non
     assert await snapshot(broker.broker.bootstrap) == before
 
 
-@pytest.mark.timeout(180)
 async def test_all_rights_over_a_login_are_ok(secured_broker: SecuredBroker) -> None:
     """DNS, TCP, TLS and the login each have their line; with the rights nothing fails."""
     broker = secured_broker
@@ -360,7 +349,6 @@ async def test_all_rights_over_a_login_are_ok(secured_broker: SecuredBroker) -> 
     assert said.failed == []
 
 
-@pytest.mark.timeout(180)
 async def test_a_wrong_password_fails_at_the_login_only(secured_broker: SecuredBroker) -> None:
     """The steps before it are fine; neither password is ever shown."""
     address = secured_broker.address("SASL_TLS")
@@ -370,7 +358,6 @@ async def test_a_wrong_password_fails_at_the_login_only(secured_broker: SecuredB
     assert "wrong-and-secret" not in said.text
 
 
-@pytest.mark.timeout(180)
 async def test_several_topics_rules_and_judges_each_have_their_lines(
     kafka_broker: KafkaBroker,
 ) -> None:
@@ -398,7 +385,6 @@ async def test_several_topics_rules_and_judges_each_have_their_lines(
     assert said.status("judge") == said.status("price") == {"OK"}
 
 
-@pytest.mark.timeout(180)
 async def test_output_topics_on_another_cluster_are_looked_for_there(
     kafka_broker: KafkaBroker, secured_broker: SecuredBroker
 ) -> None:
@@ -416,7 +402,6 @@ async def test_output_topics_on_another_cluster_are_looked_for_there(
     assert len(said.of("topic")) == 5
 
 
-@pytest.mark.timeout(150)
 async def test_a_wrong_setting_is_the_first_line() -> None:
     """FAIL with the path of the key, and nothing else is looked at; exit 1."""
     said = await doctor("127.0.0.1:9", sampling__rate="2")
@@ -428,7 +413,6 @@ async def test_a_wrong_setting_is_the_first_line() -> None:
     )
 
 
-@pytest.mark.timeout(150)
 async def test_a_certificate_that_cannot_be_read_is_a_wrong_setting(tmp_path: Path) -> None:
     """The file is named, and no broker is asked."""
     nowhere = tmp_path / "nowhere.pem"
@@ -438,7 +422,6 @@ async def test_a_certificate_that_cannot_be_read_is_a_wrong_setting(tmp_path: Pa
     assert str(nowhere) in said.text
 
 
-@pytest.mark.timeout(180)
 async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBroker) -> None:
     """Twelve judged a day for three days, kept for a month: a WARN each, and a better start."""
     topics = await whole(kafka_broker, scores={"retention.ms": str(30 * DAY_S * 1000)})
@@ -481,7 +464,6 @@ async def test_little_traffic_is_told_what_it_can_expect(kafka_broker: KafkaBrok
     assert unseen.of("evidence", scores)[0]["found"].startswith("about 12 judged a day: ")
 
 
-@pytest.mark.timeout(120)
 async def test_the_first_hours_tell_a_pace(kafka_broker: KafkaBroker) -> None:
     """Of what is sent and of what is judged: 180 an hour are no 180 a day, nor 180 in two days."""
     topics = await whole(kafka_broker)
@@ -512,7 +494,6 @@ async def test_the_first_hours_tell_a_pace(kafka_broker: KafkaBroker) -> None:
     )
 
 
-@pytest.mark.timeout(180)
 async def test_evidence_is_told_by_application(kafka_broker: KafkaBroker) -> None:
     """Beside one that has a baseline is one that learns, and one that has too few for any."""
     topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
@@ -546,7 +527,6 @@ async def test_evidence_is_told_by_application(kafka_broker: KafkaBroker) -> Non
     assert found["found"].endswith("(cat, the smallest that gets one, with 30 a day)")
 
 
-@pytest.mark.timeout(180)
 async def test_only_what_is_scored_is_judged(kafka_broker: KafkaBroker) -> None:
     """Money for the first 300 of 25,000 a day: a part of all is read, of all hours alike."""
     topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})
@@ -572,7 +552,6 @@ async def test_only_what_is_scored_is_judged(kafka_broker: KafkaBroker) -> None:
     assert int(share[1]) == pytest.approx(300, rel=0.4)
 
 
-@pytest.mark.timeout(120)
 async def test_a_begin_is_the_first_record_that_there_is(kafka_broker: KafkaBroker) -> None:
     """Where there are earlier ones than what is looked at, nobody knows when it began."""
     topics = await whole(kafka_broker, scores={"retention.ms": str(60 * DAY_S * 1000)})

@@ -74,7 +74,6 @@ def spent(days_ago: int, usd: float, number: int = 0) -> Record:
     return Record(record.to_json(), timestamp_ms=int(then.timestamp() * 1000))
 
 
-@pytest.mark.timeout(60)
 async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
     """Neither by a dry run nor by a plan from the topic; both say what was found."""
     (port,) = free_ports(1)
@@ -88,7 +87,6 @@ async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
             await asked
 
 
-@pytest.mark.timeout(150)
 async def test_limits_make_blocks_longer(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -111,7 +109,6 @@ async def test_limits_make_blocks_longer(
     assert found == await rehearsed(broker, topics, **auto, **{"limits.requests_per_minute": "12"})
 
 
-@pytest.mark.timeout(150)
 async def test_a_group_that_has_read_everything_can_look_back(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -142,7 +139,6 @@ async def test_a_group_that_has_read_everything_can_look_back(
     assert (await dry_run(settings, NOON + 7_200, health, minutes=30))["consumed"] == 0
 
 
-@pytest.mark.timeout(150)
 async def test_the_rest_of_the_days_money_is_all_there_is(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -160,7 +156,6 @@ async def test_the_rest_of_the_days_money_is_all_there_is(
     assert found["usage"]["usd"] <= 42 * one
 
 
-@pytest.mark.timeout(150)
 async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -187,7 +182,6 @@ async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
     assert topics["kafka__group_id"] not in groups
 
 
-@pytest.mark.timeout(150)
 async def test_spans_are_put_together_to_traces_in_the_time_of_their_records(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

@@ -44,7 +44,6 @@ async def not_ready_for(exporter: MonitorProcess, part: str) -> None:
     await until(waits, f"not ready for {part}")
 
 
-@pytest.mark.timeout(240)
 async def test_three_days_ahead_and_back_empties_nothing(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -75,7 +74,6 @@ async def test_three_days_ahead_and_back_empties_nothing(
                 assert len(await agreed([one, fresh])) >= len(before)
 
 
-@pytest.mark.timeout(240)
 async def test_a_clock_that_was_ahead_from_the_start_and_goes_back(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -102,7 +100,6 @@ async def test_a_clock_that_was_ahead_from_the_start_and_goes_back(
                 await one.ready()
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("off_days", [3, -3])
 async def test_a_clock_that_was_off_from_the_start_while_brokers_tell(
     kafka_broker: KafkaBroker,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.failing_beside import WORDS
 from tests.servers.kafka_broker import KafkaBroker
 from tests.stages.process import MonitorProcess, until
@@ -15,7 +13,6 @@ from tests.stages.topics import MakeTopics
 PARTS = {"pause-log": "the log of pauses", "outbox": "writing baselines"}
 
 
-@pytest.mark.timeout(120)
 async def test_no_part_of_a_process_ends_unseen(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

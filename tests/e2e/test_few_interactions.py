@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from monitor.records import ScoreRecord, read_score_record
 from monitor.sampling.blocks import SHORTEST_WAIT_S
 from tests.servers.kafka_broker import KafkaBroker
@@ -22,7 +20,6 @@ from tests.stages.topics import MakeTopics
 TIMES, BLOCK = 60.0, 32
 
 
-@pytest.mark.timeout(100)
 async def test_a_lone_interaction_is_judged_and_committed_without_another(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -74,7 +74,6 @@ async def quoted(setting: AuditSetting) -> dict[str, int]:
     return {one.interaction_id: len(one.claims) for one in record.worst}
 
 
-@pytest.mark.timeout(180)
 async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
     """Store, pages, export, alarms; after a restart; and in a database that begins anew."""
     process = setting.serving()
@@ -129,7 +128,6 @@ async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
         await process.end()
 
 
-@pytest.mark.timeout(120)
 async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """By its id, also where there is no database; the role goes by the fingerprint alone."""
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
@@ -161,7 +159,6 @@ async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path:
     assert '"interactions": 1' in process.log.read_text("utf-8")
 
 
-@pytest.mark.timeout(120)
 async def test_an_alarm_is_cleared_as_it_stands(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """Of an interaction that is found nowhere else; one that closes meanwhile stays closed.
 

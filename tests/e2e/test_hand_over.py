@@ -9,7 +9,6 @@ from itertools import count, islice
 from pathlib import Path
 from random import Random
 
-import pytest
 from aiohttp import web
 
 from monitor.records import read_score_record
@@ -26,7 +25,6 @@ SLOT = 4
 FORCED = '[{"attribute": "tenant", "exists": true}]'
 
 
-@pytest.mark.timeout(150)
 async def test_what_waits_for_a_limit_is_handed_over_at_once(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -94,7 +92,6 @@ class _Second:
         """Nothing."""
 
 
-@pytest.mark.timeout(150)
 async def test_a_slot_of_which_something_is_written_is_brought_to_its_end(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

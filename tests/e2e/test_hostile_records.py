@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
-import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from monitor.records import ScoreRecord, read_score_record
@@ -32,7 +31,6 @@ Place = tuple[int, int]
 Placed = dict[Place, Hostile]
 
 
-@pytest.mark.timeout(600)
 async def test_every_hostile_record_meets_its_fate(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:

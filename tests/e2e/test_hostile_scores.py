@@ -63,7 +63,6 @@ async def all_read(exporter: MonitorProcess, records: int) -> Samples:
     return samples
 
 
-@pytest.mark.timeout(200)
 async def test_an_exporter_among_hostile_records(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

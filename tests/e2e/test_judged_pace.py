@@ -75,7 +75,6 @@ def midnight() -> float:
     return float(time.time() // DAY_S * DAY_S)
 
 
-@pytest.mark.timeout(120)
 async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: KafkaBroker) -> None:
     """All records are of a time that is still to come: so many in the least that is known."""
     now = time.time()
@@ -87,7 +86,6 @@ async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: KafkaBroker) -
     assert sum(one.per_day for one in found.seen.found) > 0.0
 
 
-@pytest.mark.timeout(180)
 async def test_an_empty_last_day_is_looked_past(kafka_broker: KafkaBroker) -> None:
     """A weekend is over, and more are there of the days before it than are read one by one."""
     until = midnight() - 2 * DAY_S
@@ -98,7 +96,6 @@ async def test_an_empty_last_day_is_looked_past(kafka_broker: KafkaBroker) -> No
     assert one.per_day == pytest.approx(24_000 / 4, rel=0.01)
 
 
-@pytest.mark.timeout(120)
 async def test_a_friday_alone_is_not_nothing(kafka_broker: KafkaBroker) -> None:
     """All that there is was scored on the day before a weekend: it counts until there is more."""
     until = midnight() - 2 * DAY_S
@@ -110,7 +107,6 @@ async def test_a_friday_alone_is_not_nothing(kafka_broker: KafkaBroker) -> None:
     assert one.per_day == pytest.approx(450 / 3, rel=0.01)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seen_s", [2 * HOUR_S, 600.0])
 async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: float) -> None:
     """180 an hour before the first midnight are 4,320 a day after it, and ask for one day."""
@@ -122,7 +118,6 @@ async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: floa
     assert of_times(times, until + 60.0) == found.span
 
 
-@pytest.mark.timeout(120)
 async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: KafkaBroker) -> None:
     """300 in six minutes, and the rest of two hours refused, are 300 a day."""
     until = midnight()
@@ -141,7 +136,6 @@ async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: Ka
     assert one.per_day == pytest.approx(300, rel=0.01)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("zone", "days"), [("UTC", 2), ("America/Los_Angeles", 1)])
 async def test_money_is_for_a_day_of_its_zone(
     kafka_broker: KafkaBroker, zone: str, days: int
@@ -158,7 +152,6 @@ async def test_money_is_for_a_day_of_its_zone(
     assert one.per_day == pytest.approx(300 / days, rel=0.01)
 
 
-@pytest.mark.timeout(120)
 async def test_the_largest_topic_says_how_much_is_known(kafka_broker: KafkaBroker) -> None:
     """Three whole days of one topic, and an hour of another: no pace by the first hour of all."""
     now = time.time()
@@ -175,7 +168,6 @@ async def test_the_largest_topic_says_how_much_is_known(kafka_broker: KafkaBroke
     assert alone.sent_per_day == pytest.approx(96, rel=0.05)
 
 
-@pytest.mark.timeout(120)
 async def test_only_values_of_what_is_watched_are_judged(kafka_broker: KafkaBroker) -> None:
     """Of three whole days a quarter has faithfulness; the rest has another metric."""
     times = _whole_days(400)

@@ -20,7 +20,6 @@ from tests.stages.topics import MakeTopics
 COUNT, KILLS = 900, 3
 
 
-@pytest.mark.timeout(280)
 async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -43,7 +42,7 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
                 scorers[kill % 2].kill()
                 scorers[kill % 2] = MonitorProcess("score", broker, tmp_path, f"s{kill % 2}", **llm)
             await feeding
-            await until(lambda: _all_counted(exporter, cases), "all once", patience_s=150)
+            await until(lambda: _all_counted(exporter, cases), "all once")
             await _compare(exporter, cases)
         finally:
             for process in (*scorers, exporter):

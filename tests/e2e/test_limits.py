@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 
 import aiohttp
-import pytest
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
@@ -31,22 +30,21 @@ async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: i
         assert total(samples, "rag_monitor_interactions_consumed_total") == counted + in_flight
         return samples if counted == len(cases) else None
 
-    samples: Samples = await until(ended, "all outcomes", patience_s=100, every_s=0.02)
+    samples: Samples = await until(ended, "all outcomes", every_s=0.02)
     return samples
 
 
-@pytest.mark.timeout(150)
 async def test_waiting_for_a_place_does_not_count_against_the_deadline(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
-    """40 judgements of over 0.3 s through 4 places wait longer than the deadline; none fails."""
+    """Judgements of over 0.4 s, 30 for 2 places, wait longer than the deadline; none fails."""
     rng = Random(3)
     cases = [case(f"w{i:03d}", rng, time.time() - 60, together=True) for i in range(40)]
     topics = await make_topics(partitions=1)
-    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.15),))
+    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.2),))
     async with JudgeServer(all_labels(cases), slow) as judge:
         settings = asking(
-            judge, judge__concurrency=4, judge__deadline_s=2.5, ingest__max_in_flight=12, **topics
+            judge, judge__concurrency=2, judge__deadline_s=4, ingest__max_in_flight=30, **topics
         )
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
@@ -54,18 +52,17 @@ async def test_waiting_for_a_place_does_not_count_against_the_deadline(
             sent = as_logged(cases)
             broker = kafka_broker.bootstrap
             await produce(broker, topics["kafka__topics__interactions"], sent)
-            samples = await all_ended(scorer, cases, most_in_flight=12)
+            samples = await all_ended(scorer, cases, most_in_flight=30)
         finally:
             await scorer.end()
         # One judgement makes at most two calls at the same time.
-        assert judge.counts()["peak_in_flight"] <= 8
+        assert judge.counts()["peak_in_flight"] <= 4
     assert outcomes(samples) == {"scored": len(cases)}
     records = await read_all(broker, topics["kafka__topics__scores"])
     waits = [read_score_record(record.value or b"").timings["wait_s"] for record in records]
-    assert max(waits) > 0.6
+    assert max(waits) > 4
 
 
-@pytest.mark.timeout(100)
 async def test_a_judge_that_hangs_meets_the_deadline(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -95,7 +92,6 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     assert found["h003"].usage.calls == 1 + (cases[3].by_reference is not None)
 
 
-@pytest.mark.timeout(100)
 async def test_records_too_large_lose_texts_and_never_an_outcome(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -135,7 +131,6 @@ async def test_records_too_large_lose_texts_and_never_an_outcome(
         assert dict(letter.headers)["x-error.value_omitted"] == str(len(garbage)).encode()
 
 
-@pytest.mark.timeout(100)
 async def test_exemplars_and_the_lag_of_a_dead_scorer(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -171,7 +166,6 @@ async def _lag_is(exporter: MonitorProcess, lag: float, end: float) -> bool:
     return (total(samples, "rag_monitor_group_lag_records"), ends) == (lag, end)
 
 
-@pytest.mark.timeout(100)
 async def test_the_lag_covers_partitions_not_reached_yet(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -199,7 +193,6 @@ async def _all_lag(scorer: MonitorProcess, lag: float) -> bool:
     return found == [lag] * 4
 
 
-@pytest.mark.timeout(200)
 async def test_waiting_for_requests_a_minute_is_no_failure_and_not_being_stuck(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -230,7 +223,7 @@ async def test_waiting_for_requests_a_minute_is_no_failure_and_not_being_stuck(
         try:
             await scorer.ready()
             await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
-            samples = await until(ended, "all outcomes", patience_s=150)
+            samples = await until(ended, "all outcomes")
         finally:
             await scorer.end()
         assert len(judge.log) > 8, "they have not all been asked at once"

@@ -89,7 +89,6 @@ async def judged(broker: str, topics: Topics) -> set[str]:
     return {read_score_record(record.value or b"").interaction_id for record in records}
 
 
-@pytest.mark.timeout(120)
 async def test_what_retention_takes_under_a_scorer_is_counted(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -128,7 +127,6 @@ async def test_what_retention_takes_under_a_scorer_is_counted(
         await again.end()
 
 
-@pytest.mark.timeout(120)
 async def test_what_retention_takes_under_an_exporter_is_counted(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -156,7 +154,6 @@ async def test_what_retention_takes_under_an_exporter_is_counted(
     assert told(exporter, "offsets_lost") == [(1, 5)]
 
 
-@pytest.mark.timeout(120)
 async def test_a_topic_made_anew_is_read_from_its_beginning(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -188,7 +185,6 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
     assert await judged(broker, topics) == {*names, "i60"}
 
 
-@pytest.mark.timeout(120)
 async def test_what_begins_in_a_log_made_anew_is_read_once(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -217,7 +213,6 @@ async def test_what_begins_in_a_log_made_anew_is_read_once(
     assert len(await read_all(broker, topics["kafka__topics__scores"])) == len(names)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("runs_on", [True, False])
 async def test_a_longer_log_does_not_hide_that_it_is_another_one(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, runs_on: bool
@@ -252,7 +247,33 @@ async def test_a_longer_log_does_not_hide_that_it_is_another_one(
         await scorer.end()
 
 
-@pytest.mark.timeout(120)
+async def test_the_last_commit_is_none_of_a_log_that_is_no_more(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The scorer is told to end while it sleeps, its topic is another one by then, and what it had
+    done is not committed yet: the next scorer reads the whole of the new log."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs = topics["kafka__topics__interactions"]
+    rarely = topics | {"ingest__commit_interval_s": "60"}
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **rarely)
+    try:
+        await scorer.ready()
+        names = await send(broker, inputs, 0, 10)
+        await scored(scorer, 10)
+        os.kill(scorer.pid, signal.SIGSTOP)
+        await make_anew(broker, inputs)
+        names += await send(broker, inputs, 10, 30)
+        os.kill(scorer.pid, signal.SIGTERM)
+        os.kill(scorer.pid, signal.SIGCONT)
+        await scorer.end()
+        scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
+        await scorer.ready()
+        await scored(scorer, 30)
+        assert await judged(broker, topics) == set(names)
+    finally:
+        await scorer.end()
+
+
 async def test_an_exporter_notices_another_log_soon_after_its_start(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -43,7 +43,6 @@ def twin(shape: LogShape, n: int) -> bytes:
     return json.dumps(shape.native(n) | named).encode()
 
 
-@pytest.mark.timeout(180)
 async def test_mapped_logs_give_the_gauges_of_their_native_twins(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -95,7 +94,6 @@ async def test_mapped_logs_give_the_gauges_of_their_native_twins(
     assert said == {shape.error for shape in SHAPES}
 
 
-@pytest.mark.timeout(120)
 async def test_a_log_is_guessed_and_tried_before_anything_is_judged(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -124,7 +124,6 @@ def ran_alone(heard: Heard, folder: Path, *arguments: str) -> subprocess.Complet
     )
 
 
-@pytest.mark.timeout(200)
 def test_all_that_needs_nobody_runs_alone(heard: Heard, tmp_path: Path) -> None:
     """Evaluate, export of a file and the demo, whose broker is in its process: with loopback only;
     they do not even try to reach, or to look up, anything else."""
@@ -157,7 +156,6 @@ def test_a_model_is_asked_where_the_settings_say(heard: Heard, tmp_path: Path) -
     assert heard.places == {TRIED, ("127.0.0.1", 9)}
 
 
-@pytest.mark.timeout(150)
 async def test_a_monitor_talks_to_its_broker_and_its_judge(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, heard: Heard, tmp_path: Path
 ) -> None:

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.labelled import as_logged, case
@@ -46,7 +44,6 @@ async def sent(broker: str, topics: Topics, name: str) -> None:
     await produce(broker, topics["kafka__topics__interactions"], as_logged(cases))
 
 
-@pytest.mark.timeout(120)
 async def test_without_the_topic_a_pause_is_refused_at_once(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -57,7 +54,6 @@ async def test_without_the_topic_a_pause_is_refused_at_once(
     assert "no topic" in complaint
 
 
-@pytest.mark.timeout(200)
 async def test_while_paused_offsets_go_on_and_nothing_is_judged(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -90,7 +86,6 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
         await monitor.end()
 
 
-@pytest.mark.timeout(200)
 async def test_a_pause_that_ends_by_its_time_is_told_by_all(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -112,7 +107,6 @@ async def test_a_pause_that_ends_by_its_time_is_told_by_all(
             await monitor.end()
 
 
-@pytest.mark.timeout(120)
 async def test_a_pause_without_a_length_ends_within_a_day(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

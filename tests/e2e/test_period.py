@@ -33,7 +33,6 @@ def refused(records: list[Record]) -> list[Record]:
     return found
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("scored", "days"), [(10, 28), (300, 7)])
 async def test_what_is_refused_shortens_no_period(
     kafka_broker: KafkaBroker, scored: int, days: int
@@ -59,7 +58,6 @@ async def test_what_is_refused_shortens_no_period(
         await scan.stop()
 
 
-@pytest.mark.timeout(120)
 async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
     """Two empty days where the week begins are of it, once there is anything before them.
 
@@ -97,7 +95,6 @@ async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
     assert of_times(times[1:], time.time()) == horizon_span(250)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("scored", "refused_a_day", "days"), [(100, 1_900, 28), (300, 1_700, 7)])
 async def test_money_that_is_spent_at_once_counts_in_full(
     kafka_broker: KafkaBroker, scored: int, refused_a_day: int, days: int
@@ -140,7 +137,6 @@ async def test_money_that_is_spent_at_once_counts_in_full(
     assert (round(told.per_day), told.span) == (scored, found)
 
 
-@pytest.mark.timeout(120)
 async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: KafkaBroker) -> None:
     """A day that was counted a moment after its end is counted again, until it is over for long."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
@@ -164,7 +160,6 @@ async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: Kafk
     )
 
 
-@pytest.mark.timeout(120)
 async def test_doctor_foresees_it_on_the_first_day(kafka_broker: KafkaBroker) -> None:
     """Where exporters have no whole day to go by yet."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"

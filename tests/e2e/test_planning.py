@@ -60,7 +60,6 @@ async def filled(
     return cases
 
 
-@pytest.mark.timeout(150)
 async def test_a_window_in_which_nothing_arrived(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -87,7 +86,6 @@ async def test_a_window_in_which_nothing_arrived(
     assert plan["interval_width"].keys() == {"5m", "1h", "24h"}
 
 
-@pytest.mark.timeout(150)
 async def test_neither_asks_commits_or_writes(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -120,7 +118,6 @@ async def test_neither_asks_commits_or_writes(
     assert await read_all(broker, topics["kafka__topics__dead_letters"]) == []
 
 
-@pytest.mark.timeout(150)
 async def test_a_dry_run_picks_from_blocks(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.stages.poison.calls import Obliging, Tally
@@ -28,7 +26,6 @@ AROUND = 2
 PATIENCE_S = 120.0
 
 
-@pytest.mark.timeout(900)
 async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """30 hostile interactions, four good ones around each: all good ones are scored in time."""
     assert len(POISONS) >= 20
@@ -40,7 +37,6 @@ async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Pat
     assert found.faults() == [], str(found)
 
 
-@pytest.mark.timeout(900)
 async def test_no_score_record_stops_an_exporter(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """20 hostile score records, four good ones around each: the gauges show all good ones."""
     hostile = list(poisons())
@@ -49,7 +45,6 @@ async def test_no_score_record_stops_an_exporter(kafka_broker: KafkaBroker, tmp_
     assert found.faults() == [], str(found)
 
 
-@pytest.mark.timeout(600)
 async def test_no_line_stops_evaluate(tmp_path: Path) -> None:
     """Every hostile interaction that a file can hold as a line: all good ones are judged."""
     hostile, tally = [one for one in POISONS if one.is_line], Tally()

@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import pytest
-
 from tests.servers.ports import free_ports
 from tests.stages.process import MonitorProcess, total, until
 
@@ -99,7 +97,6 @@ async def closed_of(monitor: MonitorProcess, least: int) -> dict[str, float] | N
     return found if sum(found.values()) >= least else None
 
 
-@pytest.mark.timeout(120)
 async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> None:
     """1,100 at once: health is answered all along, and all of them are closed, told and counted."""
     async with scorer(tmp_path) as monitor:
@@ -128,7 +125,6 @@ async def test_half_requests_take_nothing_from_health_checks(tmp_path: Path) -> 
         print(f"health {healthy.asked} times, at most {healthy.longest_s:.2f} s; {counted}")
 
 
-@pytest.mark.timeout(120)
 async def test_who_asks_and_never_reads_takes_nothing_from_health_checks(tmp_path: Path) -> None:
     """300 at once: health is answered, a page is read, and all are closed, told and counted."""
     async with scorer(tmp_path) as monitor:

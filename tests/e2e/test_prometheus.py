@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import aiohttp
-import pytest
 
 from monitor.demo.stack.servers import Prometheus
 from tests.servers.kafka_broker import KafkaBroker
@@ -22,7 +21,6 @@ from tests.tools import requires_tool
 QUERY = 'rag_score{metric="faithfulness",window="5m"}'
 
 
-@pytest.mark.timeout(120)
 async def test_prometheus_scrapes_and_approves(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -42,7 +40,6 @@ async def test_prometheus_scrapes_and_approves(
         await monitor.end()
 
 
-@pytest.mark.timeout(120)
 async def test_promtool_approves_of_each_role(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

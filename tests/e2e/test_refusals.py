@@ -41,7 +41,6 @@ def logged(numbers: range, start: float, altered: Altered) -> list[Record]:
     ]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", INCIDENTS)
 async def test_it_is_told_after_sixty_at_most(
     name: str, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path

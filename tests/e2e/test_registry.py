@@ -95,7 +95,6 @@ def settings_of(names: dict[str, str], url: str) -> dict[str, Any]:
     return {"ingest__sources": json.dumps(sources), "ingest__registry__url": url}
 
 
-@pytest.mark.timeout(240)
 async def test_registered_logs_give_the_gauges_of_their_native_twins_after_an_outage(
     registry: SchemaRegistry, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -151,7 +150,6 @@ async def test_registered_logs_give_the_gauges_of_their_native_twins_after_an_ou
     }
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_registered_log_is_guessed_and_tried(
     kind: str,

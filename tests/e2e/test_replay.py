@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
@@ -20,7 +18,6 @@ from tests.stages.topics import MakeTopics, Topics
 COUNT = 300
 
 
-@pytest.mark.timeout(200)
 async def test_restart_order_and_duplicates_change_no_bit(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

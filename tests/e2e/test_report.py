@@ -31,7 +31,6 @@ class Reporting(AuditSetting):
         return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.timeout(180)
 async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """Counts, a page without texts, a seal that holds; and one that shows what was changed."""
     setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
@@ -83,7 +82,6 @@ async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_pat
     assert (code, "changed between the offsets" in out) == (1, True), out
 
 
-@pytest.mark.timeout(120)
 async def test_records_may_stand_out_of_order(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     """Two scorers have two clocks: what is behind the span between others of it changes nothing."""
     setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")

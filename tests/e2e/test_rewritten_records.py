@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from monitor.records import ScoreRecord, read_score_record
 from tests.e2e.rewritten import SPELLINGS, all_spellings
 from tests.servers.kafka_broker import KafkaBroker
@@ -18,7 +16,6 @@ from tests.stages.topics import MakeTopics
 INTERACTIONS = 24
 
 
-@pytest.mark.timeout(180)
 async def test_every_spelling_is_scored_as_the_plain_one(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

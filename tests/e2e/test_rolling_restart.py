@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.stages.chaos.acts import rolling_restart
 from tests.stages.chaos.run import Setup, run
@@ -14,7 +12,6 @@ from tests.tools import requires_tool
 MOST_JUDGED_TWICE = 0.01
 
 
-@pytest.mark.timeout(280)
 async def test_a_rolling_restart_loses_nothing_and_judges_next_to_nothing_twice(
     tmp_path: Path,
 ) -> None:

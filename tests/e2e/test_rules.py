@@ -100,7 +100,6 @@ def prometheus(tmp_path: Path) -> Prometheus:
     return Prometheus(tmp_path / "prometheus")
 
 
-@pytest.mark.timeout(150)
 async def test_two_exporters_make_one_alert_with_what_changed(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
 ) -> None:
@@ -136,7 +135,6 @@ async def test_two_exporters_make_one_alert_with_what_changed(
             await each.end()
 
 
-@pytest.mark.timeout(150)
 async def test_a_killed_scorer_lags(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
 ) -> None:

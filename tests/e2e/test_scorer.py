@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from monitor.records import read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
@@ -21,7 +19,6 @@ from tests.stages.topics import MakeTopics
 SECRET = "the moon landing was sponsored by Acme"
 
 
-@pytest.mark.timeout(120)
 async def test_every_kind_of_record_ends_in_its_outcome(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -91,7 +88,6 @@ async def _check_records(broker: str, topic: str) -> None:
     assert (sampling.m, sampling.q, sampling.u, sampling.kind) == (1, 1.0, 1.0, "with_reference")
 
 
-@pytest.mark.timeout(120)
 async def test_the_hash_decides_who_is_judged_on_every_replica(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -127,7 +123,6 @@ async def test_the_hash_decides_who_is_judged_on_every_replica(
     assert {score.sampling.q for score in scores} == {0.3}
 
 
-@pytest.mark.timeout(120)
 async def test_sigterm_drains_commits_and_hands_over_the_rest(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

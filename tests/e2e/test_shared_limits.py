@@ -26,7 +26,6 @@ SPAN_S = 30.0
 
 
 @pytest.mark.parametrize("how", ["redis", "parts"])
-@pytest.mark.timeout(200)
 async def test_two_scorers_keep_to_one_limit(
     how: str,
     kafka_broker: KafkaBroker,

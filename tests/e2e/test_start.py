@@ -51,7 +51,6 @@ async def ended(scorer: MonitorProcess, count: int) -> dict[str, int]:
     return outcomes(await scorer.metrics())
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("start", "judged"), [("horizon", 5), ("earliest", 13), ("2h", 5), ("5d", 13)]
 )
@@ -75,7 +74,6 @@ async def test_a_new_group_begins_where_it_is_told_to(
         await scorer.end()
 
 
-@pytest.mark.timeout(120)
 async def test_the_latest_is_a_place_that_a_kill_does_not_move(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -108,7 +106,6 @@ ASKING = {
 }
 
 
-@pytest.mark.timeout(120)
 async def test_what_is_unread_and_what_it_costs_is_known_before(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -140,7 +137,6 @@ async def test_what_is_unread_and_what_it_costs_is_known_before(
     assert (offline.usd, offline.is_asked) == (0.0, False)
 
 
-@pytest.mark.timeout(120)
 async def test_what_will_be_too_old_is_not_priced(
     kafka_broker: KafkaBroker, make_topics: MakeTopics
 ) -> None:
@@ -157,7 +153,6 @@ async def test_what_will_be_too_old_is_not_priced(
     assert "nothing came in the last day" in (found.unbounded() or "")
 
 
-@pytest.mark.timeout(120)
 async def test_a_partition_that_is_added_is_read_from_its_first_record(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -182,7 +177,6 @@ async def test_a_partition_that_is_added_is_read_from_its_first_record(
         await second.end()
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("settings", "scored"),
     [({}, 2), ({"ingest__start": "earliest"}, 5), ({"ingest__when_behind": "completeness"}, 5)],

@@ -29,7 +29,6 @@ def unmade_topics() -> Topics:
     }
 
 
-@pytest.mark.timeout(100)
 async def test_a_missing_topic_is_waited_for_and_named(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -52,7 +51,6 @@ async def test_a_missing_topic_is_waited_for_and_named(
         await monitor.end()
 
 
-@pytest.mark.timeout(100)
 async def test_topics_are_created_on_request_and_traffic_flows(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -97,7 +95,6 @@ async def traffic(broker: str, topics: Topics, *arguments: str) -> int:
     return int(json.loads(out.splitlines()[-1])["acknowledged"])
 
 
-@pytest.mark.timeout(120)
 async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: Path) -> None:
     """Killed while topics are missing, back again: alive throughout, then ready."""
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
@@ -119,7 +116,6 @@ async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: 
         await asyncio.to_thread(broker.stop)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("command", ["run", "score", "export", "traffic"])
 async def test_sigterm_while_waiting_for_a_broker_is_heard(command: str, tmp_path: Path) -> None:
     """Nothing is under way, so nothing is drained: the end comes, and it is an orderly one."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
@@ -66,7 +64,6 @@ def below_half(name: str) -> bool:
     return hashlib.blake2b(name.encode()).digest()[0] < 128
 
 
-@pytest.mark.timeout(180)
 async def test_every_application_is_treated_as_it_is_configured(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -50,7 +50,6 @@ async def is_idle(process: MonitorProcess, ended: int) -> bool:
     return sum(outcomes(samples).values()) == ended and lags == [0, 0] and group == [0]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("isolation_level", "read"),
     [
@@ -89,7 +88,6 @@ async def test_nobody_is_behind_a_mark_and_nothing_aborted_is_judged(
     assert sorted(judged) == sorted(expected)
 
 
-@pytest.mark.timeout(120)
 async def test_what_is_not_committed_yet_waits_and_is_no_lag(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

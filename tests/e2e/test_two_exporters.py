@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.clocked import set_to
@@ -26,7 +24,6 @@ from tests.stages.two_exporters import (
 )
 
 
-@pytest.mark.timeout(150)
 async def test_at_one_clock_they_say_the_same(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
@@ -60,7 +57,6 @@ async def test_at_one_clock_they_say_the_same(
                 await agreed([*two, *third])
 
 
-@pytest.mark.timeout(120)
 async def test_at_the_clock_on_the_wall_they_say_the_same(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

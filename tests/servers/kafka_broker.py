@@ -98,7 +98,7 @@ class KafkaBroker(Started):
         if self._settings.exists():
             self._settings.write_text(self._lines())
 
-    def start(self, patience_s: float = 60.0) -> None:
+    def start(self, patience_s: float = 240.0) -> None:
         """Format the storage if it is new, run the JVM, and wait until the broker answers.
 
         Raises ``RuntimeError`` with the end of the log when it ends or stays silent.

@@ -51,7 +51,7 @@ class PostgresServer(Started):
         options = ["-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1", "-F"]
         options += ["-c", "unix_socket_directories=", "-c", "max_connections=50"]
         self._process = GuardedProcess([*_as_somebody(), program, *options], self._log)
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 120.0
         while not self._answers():
             if time.monotonic() > deadline or not self._process.alive():
                 self.stop()
@@ -68,7 +68,7 @@ class PostgresServer(Started):
         psql = str(_program("psql"))
         asked = [psql, "-h", "127.0.0.1", "-p", str(self.port), "-U", "tests", "postgres"]
         command = f'CREATE DATABASE "{name}" TEMPLATE "{template}"'
-        subprocess.run([*asked, "-qc", command], check=True, timeout=30)
+        subprocess.run([*asked, "-qc", command], check=True, timeout=120)
         return self.url(name)
 
     def __exit__(self, *raised: Any) -> None:

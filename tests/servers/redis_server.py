@@ -36,7 +36,7 @@ class RedisServer(Started):
         """Run it and wait until it answers; raises ``RuntimeError`` when it does not."""
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         self._process = GuardedProcess([*command, *self._options], self._log)
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + 120.0
         while not self._answers():
             if time.monotonic() > deadline or not self._process.alive():
                 self.stop()

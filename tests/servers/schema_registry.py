@@ -49,7 +49,7 @@ class SchemaRegistry(Started):
         """The value for ``ingest.registry.url``."""
         return f"http://127.0.0.1:{self.port}/apis/ccompat/v7"
 
-    def start(self, patience_s: float = 90.0) -> None:
+    def start(self, patience_s: float = 240.0) -> None:
         """Run it, and wait until it answers; ``RuntimeError`` with the end of the log if not."""
         jar = next(registry_home().glob("apicurio-registry-app-*-runner.jar"))
         settings = {

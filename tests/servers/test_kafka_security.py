@@ -8,8 +8,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from monitor.kafka.auth.oauth import Token, Tokens
 from monitor.kafka.connection import Connection
 from monitor.kafka.probe.steps import probe
@@ -65,7 +63,6 @@ async def _refusal(broker: SecuredBroker, token: str) -> str | None:
     return last.found if last.kind else None
 
 
-@pytest.mark.timeout(120)
 async def test_the_broker_takes_no_token_that_is_not_good(tmp_path: Path) -> None:
     """Signature, issuer, audience and expiry are looked at, each for itself."""
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)

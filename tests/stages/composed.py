@@ -43,7 +43,7 @@ _TOOLS: Final = {
     "kafka-storage.sh": "kafka.tools.StorageTool",
     "kafka-server-start.sh": "kafka.Kafka",
 }
-_PATIENCE_S: Final = 90.0
+_PATIENCE_S: Final = 300.0
 
 
 class Composed(Started):

@@ -60,6 +60,8 @@ class Told(GroupConsumer):
         self.paused: Set[Partition] = frozenset()
         self.positions_found: dict[Partition, tuple[int, int]] = {}
         self.positions_now: dict[Partition, int] = {}
+        #: What a look finds to be in another log, and where that begins.
+        self.begun_anew: dict[Partition, int] = {}
         self.answers = True
         self.stopped = False
 
@@ -77,6 +79,9 @@ class Told(GroupConsumer):
             self.positions_now[Partition(last.topic, last.partition)] = last_offset(last) + 1
             return [found]
         return []
+
+    async def look_at_logs(self) -> None:
+        self.positions_now |= self.begun_anew
 
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         self.begun_commits += 1

@@ -159,6 +159,8 @@ class ConsumingLoop:
         late = [task for state in given for task in self._dispatcher.fence(state, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
+        if given:
+            await self._consumer.look_at_logs()
         await self._commit(given)
         for state in given:
             if self._dispatcher.assigned.get(state.partition) is state:

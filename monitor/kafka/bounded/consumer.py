@@ -28,6 +28,7 @@ from aiokafka.protocol.fetch import FetchRequest
 
 from monitor.kafka.bounded.aborted import AbortedTransactions
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
+from monitor.kafka.bounded.known_logs import KnownLogs
 from monitor.kafka.bounded.unpacking import BatchTooLarge
 from monitor.kafka.bounds import MAX_RECORD_BYTES
 from monitor.kafka.connection import Connection
@@ -378,8 +379,8 @@ class BoundedConsumer(AIOKafkaConsumer):
         options.setdefault("isolation_level", connection.isolation_level)
         super().__init__(**connection.options(), **options)
         self._room, self._losses = Room(most, connection.max_record_bytes), connection.losses
-        self._known: dict[str, bytes] = {}
-        self._looked_at = 0.0
+        self.logs = KnownLogs()
+        self._looked_at, self._looking = -LOOK_S, asyncio.Lock()
 
     async def start(self) -> None:
         """Connect."""
@@ -392,18 +393,25 @@ class BoundedConsumer(AIOKafkaConsumer):
         self, rule: StartRule, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int] | None:
         await self._know_logs_of(partitions)
-        return await chosen(self, rule, partitions)
+        found = await chosen(self, rule, partitions)
+        self.logs.topics_read |= {part.topic for part in found or ()}
+        return found
 
     async def _know_logs_of(self, begun: Collection[TopicPartition]) -> None:
         """Logs that are begun now, of which nothing is committed, are not others later on.
 
-        Only where no other partition of the topic is read: its position may be of a log before.
-        Where nobody answers, a look goes to their beginning once more.
+        Where nobody answers, the next look learns what they are.
         """
-        others = {part.topic for part in self.assignment().difference(begun)}
+        found: dict[str, bytes] = {}
         with suppress(*_NO_IDS):
             async with asyncio.timeout(LOOK_LIMIT_S):
-                self._known |= await self._ids([one for one in begun if one.topic not in others])
+                found = await self._ids(begun)
+        self.logs.begun(begun, found)
+
+    def revoked(self) -> None:
+        """Nothing is known of their logs any more: the next ones are looked at at once."""
+        self.logs.revoked()
+        self._looked_at = -LOOK_S
 
     async def committed_of(
         self, group_id: str, partitions: Sequence[TopicPartition]
@@ -429,7 +437,12 @@ class BoundedConsumer(AIOKafkaConsumer):
         return found
 
     async def has_committed(self, topic: str) -> bool:
-        """Whether the group has committed an offset of any partition of the topic."""
+        """Whether the group has committed an offset of any partition of the topic.
+
+        It has where the topic was read here, and was made anew since: its offsets went with it.
+        """
+        if topic in self.logs.topics_read:
+            return True
         parts = [TopicPartition(topic, n) for n in self.partitions_for_topic(topic) or ()]
         found = await self._coordinator.fetch_committed_offsets(parts)
         return any(one.offset != UNKNOWN_OFFSET for one in found.values())
@@ -459,26 +472,30 @@ class BoundedConsumer(AIOKafkaConsumer):
             return {partition: offset for one in each for partition, offset in one.items()}
         return {partition: one.offset for partition, one in found.items() if one is not None}
 
-    async def look_at_logs(self) -> None:
+    async def look_at_logs(self, *, at_once: bool = False) -> None:
         """Go to the beginning of every topic that was made anew under its name.
 
         Its new log may be longer than the old one: then no offset tells. Brokers before Kafka 2.8
         do not tell, either; one that does not answer is asked again. Asks every ``LOOK_S`` seconds
-        at most.
+        at most; ``at_once``: now.
         """
         now = time.monotonic()
-        if now - self._looked_at < LOOK_S or not self.assignment():
+        if (now - self._looked_at < LOOK_S and not at_once) or not self.assignment():
             return
         self._looked_at = now
         try:
-            async with asyncio.timeout(LOOK_LIMIT_S):
-                for topic, found in (await self._ids(self.assignment())).items():
-                    if self._known.get(topic, found) != found:
-                        await self._begin_again(topic)
-                    self._known[topic] = found
-                    self._fetcher.forget_beginnings(topic)
+            async with asyncio.timeout(LOOK_LIMIT_S), self._looking:
+                await self._look()
         except _NO_IDS as error:
             logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+
+    async def _look(self) -> None:
+        ids = await self._ids(self.assignment())
+        for topic, old in self.logs.looked(self.assignment(), ids).items():
+            if old:
+                await self._begin_again(topic, old)
+                self.logs.begun_again(old)
+            self._fetcher.forget_beginnings(topic)
 
     async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
         topics = sorted({partition.topic for partition in partitions})
@@ -487,11 +504,9 @@ class BoundedConsumer(AIOKafkaConsumer):
             return {}
         return topic_ids(await self._client.send(node, TopicIdsRequest(topics)))
 
-    async def _begin_again(self, topic: str) -> None:
+    async def _begin_again(self, topic: str, read: Collection[TopicPartition]) -> None:
         there = self.partitions_for_topic(topic) or ()  # a new log may have fewer partitions
-        parts = [
-            part for part in self.assignment() if part.topic == topic and part.partition in there
-        ]
+        parts = [part for part in read if part in self.assignment() and part.partition in there]
         begins = await self.beginning_offsets(parts)
         for part in parts:
             # Meanwhile the broker may refuse the position of the old log: it is told once.

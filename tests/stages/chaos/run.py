@@ -41,7 +41,7 @@ TOPICS = {
 INPUT, SCORES, DEAD = (TOPICS[name] for name in ("interactions", "scores", "dead_letters"))
 GROUP = "chaos"
 #: Nothing new on the topic of score records for so long means that nothing will come any more.
-STILL_S = 150.0
+STILL_S = 300.0
 
 
 @dataclass(frozen=True)

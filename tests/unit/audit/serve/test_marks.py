@@ -129,7 +129,6 @@ def recomputed(tables: list[list[list[str]]]) -> dict[str, float]:
     return values
 
 
-@pytest.mark.timeout(120)
 async def test_a_reader_comes_to_the_same_numbers(tmp_path: Path) -> None:
     """Of every metric made of verdicts that has a value; and the page says no other one."""
     rng = random.Random(22)

@@ -60,6 +60,18 @@ async def test_a_revocation_commits_where_a_log_begins_of_which_nothing_was_read
         assert stage.consumer.committed(A) == 0
 
 
+async def test_a_revocation_looks_whether_the_log_is_still_there() -> None:
+    """What is done, and not committed yet, may be of one that is no more."""
+    async with staged(A) as stage:
+        stage.consumer.results = ["rebalance"] * 1000
+        await stage.read(batch(A, *range(20, 30)))
+        stage.worker.end(A, *range(20, 30))
+        await soon(lambda: len(stage.worker.done) == 10, "the work")
+        stage.consumer.begun_anew[A], stage.consumer.results = 0, []
+        await stage.loop.revoked([A])
+        assert stage.consumer.committed(A) == 0
+
+
 async def test_offsets_that_go_back_within_a_batch_are_two_logs() -> None:
     """The client may have been moved to the beginning between two of its answers."""
     async with staged(A) as stage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -42,7 +41,6 @@ def spans(matches: Iterator[re.Match[str]]) -> list[tuple[int, int]]:
     return [match.span() for match in matches]
 
 
-@pytest.mark.timeout(120)
 @given(TEXTS)
 @example("------BEGIN PRIVATE KEY-----")
 @example("İİ client access key = abcdefg12")

@@ -200,7 +200,6 @@ def test_a_text_full_of_numbers_is_not_looked_up_without_an_end() -> None:
     assert clean.count("<PHONE:") == len(numbers)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "piece",
     [

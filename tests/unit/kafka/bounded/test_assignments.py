@@ -1,4 +1,4 @@
-"""What is kept of partitions and of topics' ids, from one assignment to the next."""
+"""What is kept of partitions from one assignment to the next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aiokafka.consumer.fetcher import UNKNOWN_OFFSET
 from aiokafka.consumer.subscription_state import Assignment
 from aiokafka.structs import OffsetAndMetadata
 
-from monitor.kafka.bounded.consumer import BoundedConsumer, BoundedFetcher
+from monitor.kafka.bounded.consumer import BoundedFetcher
 
 HERE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -43,26 +43,3 @@ async def test_what_was_told_before_an_assignment_is_forgotten() -> None:
     assert state.position == 0
     assert fetcher.leave(HERE, 60) == 60
     assert fetcher.leave(OTHER, 60) is None
-
-
-class Reading(BoundedConsumer):
-    """A consumer without a broker, to which these partitions are assigned."""
-
-    def __init__(self, *assigned: TopicPartition) -> None:
-        self._assigned, self._known = frozenset(assigned), dict[str, bytes]()
-
-    def assignment(self) -> frozenset[TopicPartition]:
-        return self._assigned
-
-    async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
-        return {part.topic: b"its id" for part in partitions}
-
-
-@pytest.mark.parametrize(("assigned", "known"), [([HERE], {"t": b"its id"}), ([HERE, OTHER], {})])
-async def test_a_log_that_is_begun_is_known_where_no_other_partition_is_read(
-    assigned: Collection[TopicPartition], known: dict[str, bytes]
-) -> None:
-    """The position of another one may be of a log before, which a look has to find out."""
-    consumer = Reading(*assigned)
-    await consumer._know_logs_of([HERE])
-    assert consumer._known == known
