@@ -235,3 +235,8 @@ def test_a_pair_has_no_room_for_another_question(pairs: dict[str, str]) -> None:
     assert load({}, flags=flags).judge.answer_relevance == "judged"
     with pytest.raises(ConfigurationError, match="judge: answer_relevance: found 'judged', exp"):
         load({}, flags={**flags, **pairs})
+
+
+def test_a_default_is_no_copy() -> None:
+    """Sections are frozen, and to copy them at every load took most of its time."""
+    assert Settings().drift is Settings().drift
