@@ -239,4 +239,4 @@ def test_a_pair_has_no_room_for_another_question(pairs: dict[str, str]) -> None:
 
 def test_a_default_is_no_copy() -> None:
     """Sections are frozen, and to copy them at every load took most of its time."""
-    assert Settings().drift is Settings().drift
+    assert Settings().sampling is Settings().sampling
