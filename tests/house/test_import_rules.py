@@ -221,23 +221,26 @@ def impurities(source: str) -> list[str]:
 
 
 def _chance(node: ast.ImportFrom | ast.Attribute, tree: ast.AST) -> list[str]:
-    """What draws by itself: of ``random`` only the class is pure, of NumPy nothing."""
+    """What draws by itself, whatever it is called here: of ``random`` only the class is pure."""
     if isinstance(node, ast.ImportFrom):
-        is_chance = node.module in ("random", "numpy.random")
-        return [each.name for each in node.names if is_chance and each.name != "Random"]
+        chance = node.module in ("random", "numpy.random")
+        names = [each.name for each in node.names]
+        return [name for name in names if (chance and name != "Random") or name in IMPURE_NAMES]
     if isinstance(node.value, ast.Name):
         taken = node.value.id, node.attr
         if taken[0] in ("numpy", "np") and taken[1] == "random":
             return ["numpy.random"]
-        if taken[0] == "random" and taken[1] != "Random" and "random" in _imported(tree):
+        if taken[1] != "Random" and taken[0] in _names_of("random", tree):
             return [f"random.{node.attr}"]
     return []
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    return {
-        each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
-    }
+def _names_of(module: str, tree: ast.AST) -> set[str]:
+    """What a module is called where it is imported."""
+    imported = [
+        each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
+    ]
+    return {each.asname or each.name for each in imported if each.name == module}
 
 
 def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
@@ -267,7 +270,10 @@ def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
         "salt = os.getpid()",
         "page = urllib.request.urlopen('http://a.example')",
         "import random; drawn = random.random()",
+        "import random as r; drawn = r.random()",
         "from random import shuffle",
+        "from random import shuffle as mixed",
+        "from os import urandom as drawn",
         "drawn = np.random.default_rng()",
     ],
 )
