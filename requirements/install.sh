@@ -103,7 +103,8 @@ uv_install() {
       trusted-host) export UV_INSECURE_HOST="$value" ;;
       cert) export SSL_CERT_FILE="$value" ;;
       client-cert) export SSL_CLIENT_CERT="$value" ;;
-      proxy) export ALL_PROXY="$value" ;;
+      # Pip takes it before what the environment says, under each of these names.
+      proxy) export HTTP_PROXY="$value" http_proxy="$value" HTTPS_PROXY="$value" https_proxy="$value" ;;
       no-cache-dir) export UV_NO_CACHE="$value" ;;
     esac
   done <<SETTINGS

@@ -17,7 +17,10 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -283,6 +286,34 @@ def test_uv_looks_where_pip_was_told_to(project: Path, quick: Path, place: str) 
             settings.write_text("[install]\nfind-links = more\n", "utf-8")
     assert run(project, "core", **changed) == (0, SETTING_UP, "")
     assert by_uv(project)
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """Has nothing, and remembers who asked."""
+
+    asked: ClassVar[set[str]] = set()
+
+    def do_GET(self) -> None:
+        self.asked.add(self.headers["User-Agent"].split("/")[0])
+        self.send_error(404)
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+def test_uv_asks_by_the_proxy_that_pip_was_told_of(project: Path, quick: Path) -> None:
+    """Whatever proxy the environment names for everybody."""
+    nobody = closed_index().removesuffix("/simple")
+    everybody = dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"), nobody)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        told = {"PIP_PROXY": f"http://127.0.0.1:{server.server_port}", "PIP_NO_INDEX": "0"}
+        told |= {"PIP_INDEX_URL": "http://a.invalid/simple", "PIP_TRUSTED_HOST": "a.invalid"}
+        changed = {"PATH": f"{quick}:{os.environ['PATH']}"} | everybody | told
+        assert run(project, "core", **changed) == (0, SETTING_UP, "")
+        server.shutdown()
+    assert by_uv(project)
+    assert Proxy.asked == {"uv", "pip"}
 
 
 def test_where_uv_cannot_pip_does(project: Path, quick: Path) -> None:
