@@ -8,7 +8,9 @@ its own replica it gives the time of the answer. Layouts: kafka.apache.org/proto
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Final
 
+from aiokafka import errors
 from aiokafka.protocol.abstract import AbstractType
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import (
@@ -93,6 +95,11 @@ class _IdsAsked(RequestStruct):
     )
 
 
+#: In the place of a topic's id: there is no such topic.
+GONE: Final = b""
+_UNKNOWN: Final = errors.UnknownTopicOrPartitionError.errno
+
+
 class TopicIdsRequest(Request[_IdsAsked]):
     """The ids of some topics, creating none of them."""
 
@@ -171,9 +178,10 @@ class QuorumRequest(Request[_QuorumAsked]):
 
 
 def topic_ids(answer: Response) -> dict[str, bytes]:
-    """Topic → its id, of the topics that there are; no id (an old log) is none."""
-    found = {topic[1]: topic[2] for topic in answer.topics if topic[0] == 0}
-    return {name: each for name, each in found.items() if any(each)}
+    """Topic → its id, or ``GONE`` where there is none; an old log without an id is left out."""
+    found = {topic[1]: topic[2] for topic in answer.topics if topic[0] == 0 and any(topic[2])}
+    gone = {topic[1]: GONE for topic in answer.topics if topic[0] == _UNKNOWN}
+    return found | gone
 
 
 def controller_ms(answer: Response) -> int | None:

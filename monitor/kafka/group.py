@@ -41,6 +41,7 @@ class _Listener(ConsumerRebalanceListener):
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         self._reader.assigned()
+        self._client.assigned()
         await self._assignment.assigned([Partition(*p) for p in sorted(assigned)])
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
@@ -144,12 +145,13 @@ class GroupConsumer:
         whole, own = sum(map(len, known)), len(self._client.assignment())
         return min(1.0, own / whole) if whole and own else None
 
-    async def look_at_logs(self) -> None:
+    async def look_at_logs(self) -> bool:
         """Look now whether the logs are those that were read, before the last commit.
 
-        Where one is not, its partitions are at the beginning of the new one after it.
+        Where one is not, its partitions are at the beginning of the new one after it. False where
+        nobody has answered: of what was read nothing is known.
         """
-        await self._client.look_at_logs(at_once=True)
+        return await self._client.look_at_logs(at_once=True)
 
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again).

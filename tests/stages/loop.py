@@ -62,6 +62,7 @@ class Told(GroupConsumer):
         self.positions_now: dict[Partition, int] = {}
         #: What a look finds to be in another log, and where that begins.
         self.begun_anew: dict[Partition, int] = {}
+        self.tells_logs = True
         self.answers = True
         self.stopped = False
 
@@ -80,8 +81,9 @@ class Told(GroupConsumer):
             return [found]
         return []
 
-    async def look_at_logs(self) -> None:
+    async def look_at_logs(self) -> bool:
         self.positions_now |= self.begun_anew
+        return self.tells_logs
 
     async def commit(self, offsets: Mapping[Partition, int]) -> str:
         self.begun_commits += 1

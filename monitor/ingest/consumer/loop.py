@@ -71,8 +71,10 @@ class ConsumingLoop:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             liveness.finished()
-            await self._let_go(list(self._dispatcher.assigned.values()), Reason.SHUTDOWN)
-            await self._consumer.stop()
+            try:
+                await self._let_go(list(self._dispatcher.assigned.values()), Reason.SHUTDOWN)
+            finally:
+                await self._consumer.stop()
 
     async def _until(self, stop: asyncio.Event, parts: set[asyncio.Task[None]]) -> None:
         """Wait for the end; a part that ends before it is an error, however it ends."""
@@ -159,9 +161,10 @@ class ConsumingLoop:
         late = [task for state in given for task in self._dispatcher.fence(state, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
-        if given:
-            await self._consumer.look_at_logs()
-        await self._commit(given)
+        # Where nobody says what log there is now, what has ended since the last commit is read
+        # again.
+        if given and await self._consumer.look_at_logs():
+            await self._commit(given)
         for state in given:
             if self._dispatcher.assigned.get(state.partition) is state:
                 del self._dispatcher.assigned[state.partition]

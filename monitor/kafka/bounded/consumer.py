@@ -48,8 +48,9 @@ FETCH_BYTES = 50 * 1_048_576
 MANY = 1_000
 #: Seconds between two looks at the topics' ids, and for one.
 LOOK_S, LOOK_LIMIT_S = 10.0, 5.0
-#: Where they are not told: by an old broker, or by one that does not answer.
-_NO_IDS = (errors.KafkaError, NotImplementedError, OSError, TimeoutError)
+#: Where they are not told: by one that is too old, or does not answer.
+_TOO_OLD = (errors.IncompatibleBrokerVersion, NotImplementedError)
+_NO_ANSWER = (errors.KafkaError, OSError, TimeoutError)
 _OUT_OF_RANGE = errors.OffsetOutOfRangeError.errno
 
 
@@ -312,8 +313,11 @@ class BoundedFetcher(Fetcher):
                 # Assigned anew: what was told of it before says nothing of where it begins now.
                 self._begun_again.discard(partition)
                 self._out_of_range.pop(partition, None)
-        if self._begin is not None and await self._begun(assignment, tps, self._begin):
-            return False  # the others are asked for again
+        try:
+            if self._begin is not None and await self._begun(assignment, tps, self._begin):
+                return False  # the others are asked for again
+        except asyncio.CancelledError:  # as aiokafka has it: it raises what its tasks end with
+            return False
         woken = await super()._update_fetch_positions(assignment, node_id, tps)
         for partition in tps:
             state = assignment.state_value(partition)
@@ -381,6 +385,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         self._room, self._losses = Room(most, connection.max_record_bytes), connection.losses
         self.logs = KnownLogs()
         self._looked_at, self._looking = -LOOK_S, asyncio.Lock()
+        self._may_look = True
 
     async def start(self) -> None:
         """Connect."""
@@ -393,9 +398,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         self, rule: StartRule, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, int] | None:
         await self._know_logs_of(partitions)
-        found = await chosen(self, rule, partitions)
-        self.logs.topics_read |= {part.topic for part in found or ()}
-        return found
+        return await chosen(self, rule, partitions)
 
     async def _know_logs_of(self, begun: Collection[TopicPartition]) -> None:
         """Logs that are begun now, of which nothing is committed, are not others later on.
@@ -403,15 +406,19 @@ class BoundedConsumer(AIOKafkaConsumer):
         Where nobody answers, the next look learns what they are.
         """
         found: dict[str, bytes] = {}
-        with suppress(*_NO_IDS):
+        with suppress(*_TOO_OLD, *_NO_ANSWER):
             async with asyncio.timeout(LOOK_LIMIT_S):
-                found = await self._ids(begun)
+                found = await self._ids({partition.topic for partition in begun})
         self.logs.begun(begun, found)
 
     def revoked(self) -> None:
-        """Nothing is known of their logs any more: the next ones are looked at at once."""
+        """Nothing is known of their logs any more, and nothing is learned before ``assigned``."""
         self.logs.revoked()
-        self._looked_at = -LOOK_S
+        self._may_look = False
+
+    def assigned(self) -> None:
+        """The logs of these partitions are looked at at once."""
+        self._may_look, self._looked_at = True, -LOOK_S
 
     async def committed_of(
         self, group_id: str, partitions: Sequence[TopicPartition]
@@ -439,9 +446,9 @@ class BoundedConsumer(AIOKafkaConsumer):
     async def has_committed(self, topic: str) -> bool:
         """Whether the group has committed an offset of any partition of the topic.
 
-        It has where the topic was read here, and was made anew since: its offsets went with it.
+        It had where the topic was made anew meanwhile: its offsets went with it.
         """
-        if topic in self.logs.topics_read:
+        if self.logs.is_made_anew(topic):
             return True
         parts = [TopicPartition(topic, n) for n in self.partitions_for_topic(topic) or ()]
         found = await self._coordinator.fetch_committed_offsets(parts)
@@ -472,39 +479,45 @@ class BoundedConsumer(AIOKafkaConsumer):
             return {partition: offset for one in each for partition, offset in one.items()}
         return {partition: one.offset for partition, one in found.items() if one is not None}
 
-    async def look_at_logs(self, *, at_once: bool = False) -> None:
+    async def look_at_logs(self, *, at_once: bool = False) -> bool:
         """Go to the beginning of every topic that was made anew under its name.
 
         Its new log may be longer than the old one: then no offset tells. Brokers before Kafka 2.8
         do not tell, either; one that does not answer is asked again. Asks every ``LOOK_S`` seconds
-        at most; ``at_once``: now.
+        at most; ``at_once``: now. False where nobody has answered.
         """
         now = time.monotonic()
-        if (now - self._looked_at < LOOK_S and not at_once) or not self.assignment():
-            return
+        if (now - self._looked_at < LOOK_S and not at_once) or not self._may_look:
+            return True
         self._looked_at = now
         try:
             async with asyncio.timeout(LOOK_LIMIT_S), self._looking:
                 await self._look()
-        except _NO_IDS as error:
+        except _TOO_OLD as error:
             logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+        except _NO_ANSWER as error:
+            logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+            return False
+        return True
 
     async def _look(self) -> None:
-        ids = await self._ids(self.assignment())
+        asked = {part.topic for part in self.assignment()}
+        ids = await self._ids(asked.union(self.subscription() or ()))
         for topic, old in self.logs.looked(self.assignment(), ids).items():
             if old:
-                await self._begin_again(topic, old)
-                self.logs.begun_again(old)
+                self.logs.begun_again(await self._begin_again(topic, old))
             self._fetcher.forget_beginnings(topic)
 
-    async def _ids(self, partitions: Collection[TopicPartition]) -> dict[str, bytes]:
-        topics = sorted({partition.topic for partition in partitions})
-        node = self._client.get_random_node()
-        if not topics or node is None:
+    async def _ids(self, topics: Collection[str]) -> dict[str, bytes]:
+        if not topics:
             return {}
-        return topic_ids(await self._client.send(node, TopicIdsRequest(topics)))
+        if (node := self._client.get_random_node()) is None:
+            raise errors.KafkaConnectionError("no broker is known")
+        return topic_ids(await self._client.send(node, TopicIdsRequest(sorted(topics))))
 
-    async def _begin_again(self, topic: str, read: Collection[TopicPartition]) -> None:
+    async def _begin_again(
+        self, topic: str, read: Collection[TopicPartition]
+    ) -> list[TopicPartition]:
         there = self.partitions_for_topic(topic) or ()  # a new log may have fewer partitions
         parts = [part for part in read if part in self.assignment() and part.partition in there]
         begins = await self.beginning_offsets(parts)
@@ -514,6 +527,7 @@ class BoundedConsumer(AIOKafkaConsumer):
             if before is not None:
                 self._losses.went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
+        return parts
 
     def end_offset(self, partition: TopicPartition) -> int | None:
         """Where what may be read ended at the last fetch; None before the first.

@@ -6,9 +6,13 @@ from collections.abc import Collection, Mapping
 
 from aiokafka import TopicPartition
 
+from monitor.kafka.flexible_requests import GONE
+
 
 class KnownLogs:
-    """What is known in one assignment.
+    """What is known of the partitions of one assignment, and of topics since the start.
+
+    ``ids`` is topic → its id, ``GONE`` where there is no such topic; what is not told is left out.
 
     >>> one, other = TopicPartition("t", 0), TopicPartition("t", 1)
     >>> known = KnownLogs()
@@ -25,38 +29,64 @@ class KnownLogs:
     def __init__(self) -> None:
         self._ids: dict[TopicPartition, bytes] = {}
         self._old: set[TopicPartition] = set()
-        #: Of this assignment, and those before it.
-        self.topics_read: set[str] = set()
+        #: Their topic was not there at the last look.
+        self._gone: set[TopicPartition] = set()
+        self._latest: dict[str, bytes] = {}
+        self._made_anew: set[str] = set()
 
     def begun(self, partitions: Collection[TopicPartition], ids: Mapping[str, bytes]) -> None:
         """Nothing was read of these before; without an id the next look learns it."""
         for partition in partitions:
             self._ids.pop(partition, None)
-            if partition.topic in ids:
-                self._ids[partition] = ids[partition.topic]
+            if found := ids.get(partition.topic):
+                self._ids[partition] = found
         self._old.difference_update(partitions)
+        self._gone.difference_update(partitions)
+        self._see(ids)
 
     def looked(
         self, assigned: Collection[TopicPartition], ids: Mapping[str, bytes]
     ) -> dict[str, list[TopicPartition]]:
-        """Topic → its partitions that are read in a log that is no more, of all that have an id."""
+        """Topic that is there → its partitions that are read in a log that is no more."""
         for partition in assigned:
-            if (found := ids.get(partition.topic)) is not None:
-                if self._ids.get(partition, found) != found:
+            found = ids.get(partition.topic)
+            if found == GONE:
+                self._gone.add(partition)
+            elif found is not None:
+                if self._known(partition, found) != found:
                     self._old.add(partition)
+                self._gone.discard(partition)
                 self._ids[partition] = found
-        self.topics_read |= ids.keys()
-        return {topic: sorted(p for p in self._old if p.topic == topic) for topic in ids}
+        self._see(ids)
+        there = [topic for topic, found in ids.items() if found != GONE]
+        return {topic: sorted(p for p in self._old if p.topic == topic) for topic in there}
+
+    def _known(self, partition: TopicPartition, found: bytes) -> bytes:
+        """Its log; of one that was gone, and never looked at, that of its topic before it went."""
+        before = self._latest.get(partition.topic, found) if partition in self._gone else found
+        return self._ids.get(partition, before)
+
+    def _see(self, ids: Mapping[str, bytes]) -> None:
+        for topic, found in ids.items():
+            if found != GONE:
+                if self._latest.get(topic, found) != found:
+                    self._made_anew.add(topic)
+                self._latest[topic] = found
 
     def begun_again(self, partitions: Collection[TopicPartition]) -> None:
         """They are read from the beginning of their new log now."""
         self._old.difference_update(partitions)
 
     def is_old(self, partition: TopicPartition) -> bool:
-        """Whether its position says nothing of the log that there is now."""
-        return partition in self._old
+        """Whether its position says nothing of the log that there is now, or will be."""
+        return partition in self._old or partition in self._gone
+
+    def is_made_anew(self, topic: str) -> bool:
+        """Whether it had another id before, since the start."""
+        return topic in self._made_anew
 
     def revoked(self) -> None:
         """Whoever has the partitions next may read other logs before they come back."""
         self._ids.clear()
         self._old.clear()
+        self._gone.clear()

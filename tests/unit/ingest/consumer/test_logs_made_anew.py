@@ -72,6 +72,18 @@ async def test_a_revocation_looks_whether_the_log_is_still_there() -> None:
         assert stage.consumer.committed(A) == 0
 
 
+async def test_nothing_is_committed_at_the_end_where_nobody_tells_what_log_there_is() -> None:
+    """It is read again, where the other way might lose what is in a new log."""
+    async with staged(A) as stage:
+        stage.consumer.results = ["rebalance"] * 1000
+        await stage.read(batch(A, *range(20, 30)))
+        stage.worker.end(A, *range(20, 30))
+        await soon(lambda: len(stage.worker.done) == 10, "the work")
+        stage.consumer.tells_logs, stage.consumer.results = False, []
+        await stage.loop.revoked([A])
+        assert stage.consumer.committed(A) is None
+
+
 async def test_offsets_that_go_back_within_a_batch_are_two_logs() -> None:
     """The client may have been moved to the beginning between two of its answers."""
     async with staged(A) as stage:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from aiokafka import TopicPartition
 
 from monitor.kafka.bounded.known_logs import KnownLogs
+from monitor.kafka.flexible_requests import GONE
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
-OLD, NEW = {"t": b"1"}, {"t": b"2"}
+OLD, NEW, MISSING = {"t": b"1"}, {"t": b"2"}, {"t": GONE}
 
 
 def test_what_is_begun_in_a_log_made_anew_is_not_begun_again() -> None:
@@ -47,13 +48,60 @@ def test_what_was_begun_anew_is_not_old_any_more() -> None:
     assert not known.is_old(HERE)
 
 
-def test_a_topic_that_is_not_there_tells_nothing() -> None:
-    """It is what it was when it is there again, or another one."""
+def test_a_topic_of_which_nothing_is_told_is_what_it_was() -> None:
+    """Or another one, when it is told again."""
     known = KnownLogs()
     known.looked([HERE], OLD)
     assert known.looked([HERE], {}) == {}
-    assert known.looked([HERE], OLD) == {"t": []}
+    assert not known.is_old(HERE)
     assert known.looked([HERE], NEW) == {"t": [HERE]}
+
+
+def test_positions_in_a_topic_that_is_gone_are_none_of_the_next_one() -> None:
+    """Until it is there again: the same one, which one broker did not know, or another one."""
+    known = KnownLogs()
+    known.looked([HERE], OLD)
+    assert known.looked([HERE], MISSING) == {}
+    assert known.is_old(HERE)
+    assert known.looked([HERE], OLD) == {"t": []}
+    assert not known.is_old(HERE)
+    known.looked([HERE], MISSING)
+    assert known.looked([HERE], NEW) == {"t": [HERE]}
+
+
+def test_what_is_assigned_while_its_topic_is_gone_is_known_by_what_the_topic_was() -> None:
+    """What the group has committed was of that; where nobody had seen it nothing is known."""
+    known = KnownLogs()
+    known.looked([], OLD)
+    known.looked([HERE], MISSING)
+    assert known.looked([HERE], NEW) == {"t": [HERE]}
+    fresh = KnownLogs()
+    fresh.looked([HERE], MISSING)
+    assert fresh.looked([HERE], NEW) == {"t": []}
+    assert not fresh.is_old(HERE)
+
+
+def test_what_is_begun_after_its_topic_was_gone_is_of_the_next_one() -> None:
+    """Nothing of it had been read."""
+    known = KnownLogs()
+    known.looked([HERE], OLD)
+    known.looked([HERE], MISSING)
+    known.begun([HERE], NEW)
+    assert not known.is_old(HERE)
+    assert known.looked([HERE], NEW) == {"t": []}
+
+
+def test_a_topic_is_made_anew_for_whoever_saw_it_before() -> None:
+    """Also where nothing of it was read here; one that is seen for the first time is not."""
+    known = KnownLogs()
+    known.begun([HERE], OLD)
+    known.looked([HERE], OLD)
+    assert not known.is_made_anew("t")
+    known.revoked()
+    known.looked([], MISSING)
+    assert not known.is_made_anew("t")
+    known.begun([HERE], NEW)
+    assert known.is_made_anew("t")
 
 
 def test_nothing_is_known_of_logs_that_another_member_may_have_read() -> None:
@@ -64,4 +112,3 @@ def test_nothing_is_known_of_logs_that_another_member_may_have_read() -> None:
     known.revoked()
     assert not known.is_old(HERE)
     assert known.looked([HERE], {"t": b"3"}) == {"t": []}
-    assert known.topics_read == {"t"}
