@@ -281,6 +281,8 @@ class BoundedFetcher(Fetcher):
     async def _proc_fetch_request(self, assignment: Any, node_id: int, request: Any) -> bool:
         try:
             woken: bool = await super()._proc_fetch_request(assignment, node_id, request)
+        except asyncio.CancelledError:  # else whoever closes it ends so, too, and leaves it open
+            return False
         finally:
             answer = self._client.kept.pop(id(request), None)
         if answer is not None and assignment.active:
@@ -316,7 +318,7 @@ class BoundedFetcher(Fetcher):
         try:
             if self._begin is not None and await self._begun(assignment, tps, self._begin):
                 return False  # the others are asked for again
-        except asyncio.CancelledError:  # as aiokafka has it: it raises what its tasks end with
+        except asyncio.CancelledError:  # as above
             return False
         woken = await super()._update_fetch_positions(assignment, node_id, tps)
         for partition in tps:
