@@ -153,17 +153,17 @@ class GroupConsumer:
         """
         return await self._client.look_at_logs(at_once=True)
 
-    async def commit(self, offsets: Mapping[Partition, int]) -> str:
-        """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again).
+    def is_old(self, partition: Partition) -> bool:
+        """Whether its log is no more, as the last look found: offsets of it say nothing now."""
+        return self._client.logs.is_old(TopicPartition(*partition))
 
-        Offsets of a log that is no more are left out.
-        """
-        given = {TopicPartition(*p): offset for p, offset in offsets.items()}
-        here = {p: offset for p, offset in given.items() if not self._client.logs.is_old(p)}
-        if not here:
-            return "ok"
+    async def commit(self, offsets: Mapping[Partition, int]) -> str:
+        """Commit; the result is ``ok`` or why not (a rebalance: the next owner reads again)."""
         try:
-            await bounded(self._client.commit(here), COMMIT_LIMIT_S)
+            await bounded(
+                self._client.commit({TopicPartition(*p): o for p, o in offsets.items()}),
+                COMMIT_LIMIT_S,
+            )
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
         except (errors.CommitFailedError, errors.IllegalStateError):

@@ -63,6 +63,7 @@ class Told(GroupConsumer):
         #: What a look finds to be in another log, and where that begins.
         self.begun_anew: dict[Partition, int] = {}
         self.tells_logs = True
+        self.old = set[Partition]()
         self.answers = True
         self.stopped = False
 
@@ -80,6 +81,9 @@ class Told(GroupConsumer):
             self.positions_now[Partition(last.topic, last.partition)] = last_offset(last) + 1
             return [found]
         return []
+
+    def is_old(self, partition: Partition) -> bool:
+        return partition in self.old
 
     async def look_at_logs(self) -> bool:
         self.positions_now |= self.begun_anew

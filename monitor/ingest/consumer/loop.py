@@ -210,11 +210,13 @@ class ConsumingLoop:
         )
 
     def _done_to(self, one: PartitionState) -> int | None:
-        """The offset to commit: behind what is done, or where another log has been begun.
+        """The offset to commit: behind what is done, or where another log has been begun, if any.
 
         What is done of a log that is no more says nothing of the one that is read now, of which
         nothing may have been given yet.
         """
+        if self._consumer.is_old(one.partition):
+            return None
         position = self._consumer.position(one.partition)
         if position is not None and position < one.goes_on_at and not one.next_log:
             return position

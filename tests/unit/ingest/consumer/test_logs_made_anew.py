@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -82,6 +83,19 @@ async def test_nothing_is_committed_at_the_end_where_nobody_tells_what_log_there
         stage.consumer.tells_logs, stage.consumer.results = False, []
         await stage.loop.revoked([A])
         assert stage.consumer.committed(A) is None
+
+
+async def test_what_is_done_of_a_log_that_is_gone_is_committed_when_it_is_there_again() -> None:
+    """One broker did not know it for a moment."""
+    async with staged(A) as stage:
+        stage.consumer.old = {A}
+        await stage.read(batch(A, 5, 6))
+        stage.worker.end(A, 5, 6)
+        await soon(lambda: len(stage.worker.done) == 2, "the work")
+        await asyncio.sleep(3 * LIMITS.commit_interval_s)
+        assert stage.consumer.begun_commits == 0
+        stage.consumer.old = set()
+        await soon(lambda: stage.consumer.committed(A) == 7, "the commit")
 
 
 async def test_offsets_that_go_back_within_a_batch_are_two_logs() -> None:
