@@ -22,6 +22,15 @@ def begun(stage: Stage) -> list[int]:
     return [offset for partition, offset in stage.worker.begun if partition == 0]
 
 
+async def ten_are_done_and_not_committed(stage: Stage) -> None:
+    """Of offsets 20 to 29 of A; the next commit succeeds."""
+    stage.consumer.results = ["rebalance"] * 1000
+    await stage.read(batch(A, *range(20, 30)))
+    stage.worker.end(A, *range(20, 30))
+    await soon(lambda: len(stage.worker.done) == 10, "the work")
+    stage.consumer.results = []
+
+
 async def test_the_next_log_begins_when_all_of_the_last_has_ended() -> None:
     """What was read of a log that is no more can be read only now: it ends as it would have, each
     record once, and only then does the new log begin; its beginning is committed at once."""
@@ -64,11 +73,8 @@ async def test_a_revocation_commits_where_a_log_begins_of_which_nothing_was_read
 async def test_a_revocation_looks_whether_the_log_is_still_there() -> None:
     """What is done, and not committed yet, may be of one that is no more."""
     async with staged(A) as stage:
-        stage.consumer.results = ["rebalance"] * 1000
-        await stage.read(batch(A, *range(20, 30)))
-        stage.worker.end(A, *range(20, 30))
-        await soon(lambda: len(stage.worker.done) == 10, "the work")
-        stage.consumer.begun_anew[A], stage.consumer.results = 0, []
+        await ten_are_done_and_not_committed(stage)
+        stage.consumer.begun_anew[A] = 0
         await stage.loop.revoked([A])
         assert stage.consumer.committed(A) == 0
 
@@ -76,11 +82,8 @@ async def test_a_revocation_looks_whether_the_log_is_still_there() -> None:
 async def test_nothing_is_committed_at_the_end_where_nobody_tells_what_log_there_is() -> None:
     """It is read again, where the other way might lose what is in a new log."""
     async with staged(A) as stage:
-        stage.consumer.results = ["rebalance"] * 1000
-        await stage.read(batch(A, *range(20, 30)))
-        stage.worker.end(A, *range(20, 30))
-        await soon(lambda: len(stage.worker.done) == 10, "the work")
-        stage.consumer.tells_logs, stage.consumer.results = False, []
+        await ten_are_done_and_not_committed(stage)
+        stage.consumer.tells_logs = False
         await stage.loop.revoked([A])
         assert stage.consumer.committed(A) is None
 
