@@ -161,13 +161,20 @@ class ConsumingLoop:
         late = [task for state in given for task in self._dispatcher.fence(state, reason)]
         if late:  # their clean-up; whoever does not heed is left behind
             await asyncio.wait(late, timeout=2 * GRACE_S)
-        # Where nobody says what log there is now, what has ended since the last commit is read
-        # again.
-        if given and await self._consumer.look_at_logs():
-            await self._commit(given)
+        if given:
+            await self._commit_last(given)
         for state in given:
             if self._dispatcher.assigned.get(state.partition) is state:
                 del self._dispatcher.assigned[state.partition]
+
+    async def _commit_last(self, given: Collection[PartitionState]) -> None:
+        """Commit, where a broker says what logs there are: in others it would lose records."""
+        if await self._consumer.look_at_logs():
+            await self._commit(given)
+            return
+        where = [f"{topic}/{number}" for topic, number in (one.partition for one in given)]
+        hint = "no broker has answered; what has ended since the commit before is read again"
+        logger().warning("last_commit_left_out", partitions=where, hint=hint)
 
     async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:
         """Let work end, and commit what has: whoever is killed meanwhile has less to read again."""

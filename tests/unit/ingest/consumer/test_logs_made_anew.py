@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from structlog.testing import capture_logs
+
 from monitor.kafka.fair_reader import RecordBatch
 from monitor.kafka.record import Unreadable
 from tests.stages.loop import LIMITS, A, B, Record, Stage, batch, staged
@@ -84,8 +86,12 @@ async def test_nothing_is_committed_at_the_end_where_nobody_tells_what_log_there
     async with staged(A) as stage:
         await ten_are_done_and_not_committed(stage)
         stage.consumer.tells_logs = False
-        await stage.loop.revoked([A])
+        with capture_logs() as logs:
+            await stage.loop.revoked([A])
         assert stage.consumer.committed(A) is None
+    assert [each["partitions"] for each in logs if each["event"] == "last_commit_left_out"] == [
+        [f"{A.topic}/{A.partition}"]
+    ]
 
 
 async def test_what_is_done_of_a_log_that_is_gone_is_committed_when_it_is_there_again() -> None:
