@@ -215,7 +215,7 @@ async def test_a_model_that_judges_fills_its_dashboard(tmp_path: Path) -> None:
     """What is 0 or unknown with the offline judge has numbers of the model's own."""
     labels, _ = traffic_labels(seed=1, count=1500)
     async with JudgeServer(labels) as judge:
-        arguments = ("--judge", "llm", "--model", "openai/judge", "--rate", "10")
+        arguments = ("--judge", "llm", "--model", "openai/judge", "--rate", "4")
         settings = {"judge__api_base": judge.url, "judge__api_key": "none"}
         # Only what is judged by a second call says whether the judge agrees with itself.
         settings["judge__recheck_rate"] = "1"

@@ -42,7 +42,7 @@ async def test_two_demos_at_once_count_everything_and_show_the_incident() -> Non
 async def test_an_alarm_and_its_end_are_told_with_their_sentences() -> None:
     """Baseline, alarm and recovery as lines while they happen, and at the end again."""
     code, lines, errors = await demo(
-        *("--rate", "80", "--incident-at", "8", "--incident-for", "8"),
+        *("--rate", "16", "--incident-at", "32", "--incident-for", "16"),
         interrupt_after="recovered at",
     )
     assert code == 0, errors

@@ -15,8 +15,8 @@ from tests.stages.demo import checked, demo
 from tests.stages.process import until
 from tests.tools import requires_tool
 
-#: Long enough for a page that takes its time on a busy machine.
-INCIDENT = ("--incident-at", "18", "--incident-for", "16")
+#: Slow enough for a busy machine to keep up with, and long enough for a page that takes its time.
+INCIDENT = ("--rate", "16", "--incident-at", "32", "--incident-for", "30")
 
 
 def servers_of(place: Path) -> list[psutil.Process]:
@@ -34,7 +34,11 @@ def folders(place: Path) -> list[Path]:
 
 
 async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
-    """With the alarm's sentence; addresses are printed; Ctrl-C ends everything with code 0."""
+    """With the alarm's sentence; addresses are printed; Ctrl-C ends everything with code 0.
+
+    A busy machine sends it before what changed has been read, and then it says that. What a page
+    says with it, unit/rules/test_stories.py holds.
+    """
     requires_tool("prometheus", missing_stack(), HOW_TO_GET_PROMETHEUS)
     code, lines, errors = await demo(
         "--stack",
@@ -55,7 +59,8 @@ async def test_a_page_arrives_and_is_resolved(tmp_path: Path) -> None:
     assert fired["status"] == "firing"
     (said,), (over,) = fired["descriptions"], ended["descriptions"]
     assert said.startswith("support-bot: wrong claims from irrelevant passages ")
-    assert " UTC. Judge failures 0 % (normal); " in said
+    changed = (" UTC. Judge failures 0 % (normal); ", " What changed is not known (yet), see ")
+    assert any(sentence in said for sentence in changed)
     assert ended["status"] == "resolved"
     assert re.match(r"support-bot: wrong claims from irrelevant passages back at \d+ % ", over)
     assert servers_of(tmp_path) == []
