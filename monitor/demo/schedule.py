@@ -1,10 +1,26 @@
-"""When the demo's incident begins and ends."""
+"""When the demo's incident begins and ends, and how far its traffic has been read."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from monitor.demo.mix import INCIDENT, NORMAL, Mix
+
+
+class Pace(NamedTuple):
+    """``rate`` interactions a second, for ``run_for`` seconds (None: without end)."""
+
+    rate: float
+    run_for: float | None
+
+    def behind_s(self, elapsed_s: float, consumed: int) -> float:
+        """Seconds of the traffic that have happened and are not read yet.
+
+        >>> Pace(40.0, None).behind_s(30.0, 400), Pace(40.0, 20).behind_s(30.0, 400)
+        (20.0, 10.0)
+        """
+        happened_s = elapsed_s if self.run_for is None else min(elapsed_s, self.run_for)
+        return max(0.0, happened_s - consumed / self.rate)
 
 
 class Phase(NamedTuple):

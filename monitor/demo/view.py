@@ -14,7 +14,7 @@ from rich.text import Text
 from monitor.config import seconds
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block
-from monitor.demo.schedule import Schedule
+from monitor.demo.schedule import Pace, Schedule
 from monitor.demo.stack.inbox import Inbox
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
@@ -30,6 +30,8 @@ from monitor.status.words import evidence_words, learning_words
 
 #: The gauge that the demo's incident moves.
 MOVED: Final = "noise_sensitivity_irrelevant"
+#: From then on nothing is new enough for the first gauges, or soon will be.
+BEHIND_S: Final = 10.0
 OFFLINE: Final = "offline, a lexical check: it compares words and numbers, no model reads"
 
 
@@ -38,12 +40,13 @@ class View:
 
     ``chronicle`` knows what has happened; ``watched`` are the metrics that have a detector.
     ``url`` is where the metrics are served; ``judge`` says in words who judges. ``links`` are
-    more addresses by name; ``inbox`` is shown where there is one.
+    more addresses by name; ``inbox`` is shown where there is one. ``pace`` is that of the traffic.
     """
 
     def __init__(
         self,
         schedule: Schedule,
+        pace: Pace,
         windows: tuple[str, ...],
         chronicle: Chronicle,
         watched: Sequence[str],
@@ -53,7 +56,7 @@ class View:
         links: Mapping[str, str] | None = None,
         inbox: Inbox | None = None,
     ) -> None:
-        self._schedule, self._windows = schedule, windows
+        self._schedule, self._pace, self._windows = schedule, pace, windows
         self._chronicle, self._watched = chronicle, watched
         self._url, self._judge = url, judge
         self._links, self._inbox = dict(links or {}), inbox
@@ -75,6 +78,7 @@ class View:
         parts = [f"{elapsed_s:4.0f} s", f"{self._phase(elapsed_s):8}"]
         parts += [f"consumed {page.consumed:5}", f"scored {scored:5}"]
         parts += [f"PAUSED {', '.join(page.paused)}"] if page.paused else []
+        parts += [behind] if (behind := self._behind()) else []
         for metric in (MOVED, "faithfulness"):
             parts.append(f"{metric}[{window}] {gauge_in_words(page.gauges.get((metric, window)))}")
         if page.learning is not None and page.learning.is_over:
@@ -109,6 +113,7 @@ class View:
             *self._banner(elapsed_s),
             ("\njudge    ", "dim"),
             *self._paused(),
+            *([(f"{behind}  ", "bold red")] if (behind := self._behind()) else []),
             self._judge,
             ("\nmetrics  ", "dim"),
             f"{self._url}/metrics",
@@ -132,6 +137,14 @@ class View:
             return []
         names = ", ".join("all" if name == EVERY else name for name in paused)
         return [(f"PAUSED ({names}), see rag-monitor resume  ", "bold red")]
+
+    def _behind(self) -> str:
+        """That gauges of the latest seconds stay empty, and what helps; empty while all is well."""
+        (elapsed_s, page), rate = self._history.last, self._pace.rate
+        behind_s = self._pace.behind_s(elapsed_s, page.consumed)
+        if not page.consumed or page.paused or behind_s < BEHIND_S:
+            return ""
+        return f"{behind_s:.0f} s BEHIND: more comes than is judged; try a --rate below {rate:g}"
 
     def _banner(self, elapsed_s: float) -> list[tuple[str, str]]:
         """What the traffic does, and until when."""

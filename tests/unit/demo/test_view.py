@@ -11,7 +11,7 @@ from rich.console import Console
 
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import latest
-from monitor.demo.schedule import Schedule
+from monitor.demo.schedule import Pace, Schedule
 from monitor.demo.view import View
 from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
@@ -57,11 +57,15 @@ NOTHING = ScrapedPage({}, {}, 0, 0, 0)
 
 
 def view(
-    seconds: float = 30.0, page: ScrapedPage = PAGE, chronicle: Chronicle | None = None
+    seconds: float = 30.0,
+    page: ScrapedPage = PAGE,
+    chronicle: Chronicle | None = None,
+    run_for: float | None = None,
 ) -> View:
     """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
     found = View(
         Schedule(START, 24, 10),
+        Pace(20.0, run_for),
         WINDOWS,
         chronicle or Chronicle(START),
         WATCHED,
@@ -183,6 +187,18 @@ def test_a_pause_is_said(width: int, height: int) -> None:
     assert "judge    PAUSED (all, shop)" in shown(paused, width, height)
     assert "PAUSED *, shop" in paused.plain()
     assert "PAUSED" not in shown(view(), width, height) + view().plain()
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 60), (80, 24)])
+def test_traffic_that_is_not_read_in_time_is_said(width: int, height: int) -> None:
+    """600 read at 20 a second are 30 s: with more to read the latest gauges stay empty."""
+    said = "15 s BEHIND: more comes than is judged; try a --rate below 20"
+    for late in (view(45.0), view(90.0, run_for=45.0)):
+        assert said in late.plain()
+        assert said in shown(late, width, height)
+    paused, starting = PAGE._replace(paused=("*",)), NOTHING
+    for other in (view(39.9), view(90.0, run_for=39.9), view(90.0, paused), view(12.0, starting)):
+        assert "BEHIND" not in other.plain() + shown(other, width, height)
 
 
 def test_who_judges_is_said() -> None:
