@@ -115,15 +115,19 @@ def _is_after(found: BaselineRecord, before: BaselineRecord) -> bool:
     return after is None or found.effective_from > after
 
 
-def _order(record: BaselineRecord) -> tuple[int, float]:
-    """What says more of the metrics of which nothing was decided, and of two alike the later."""
-    since = record.effective_from.timestamp()
+def _order(record: BaselineRecord) -> tuple[int, float, int]:
+    """What says more of the metrics of which nothing was decided, and of two alike the later.
+
+    Of the same moment may be two as well, and one of them not have known of such a metric.
+    """
+    since, by_hand = record.effective_from.timestamp(), decided(record)
+    others = len(record.metrics) - len(by_hand)
     if record.leaves_others:
-        return 0, -since
+        return 0, -since, others
     if record.origin == "learned":
-        return 1 if record.provisional else 2, since
-    own = [one.at for one in decided(record).values() if one.metric.origin != "set"]
-    return 3, max(own, default=record.effective_from).timestamp()
+        return 1 if record.provisional else 2, since, others
+    own = [one.at for one in by_hand.values() if one.metric.origin != "set"]
+    return 3, max(own, default=record.effective_from).timestamp(), others
 
 
 def _alone(

@@ -18,7 +18,7 @@ from monitor.demo.chronicle import Chronicle, Event
 from monitor.demo.generator import Generator
 from monitor.demo.options import DemoOptions, demo_settings, number_flags
 from monitor.demo.report import DemoRun, report
-from monitor.demo.schedule import Pace, Schedule
+from monitor.demo.schedule import Schedule, TrafficPace
 from monitor.demo.show import say, say_anything, show
 from monitor.demo.stack.inbox import Inbox
 from monitor.demo.stack.lifetime import beside, prepared
@@ -159,7 +159,7 @@ class Demo:
         """An empty picture of this demo."""
         return View(
             self.schedule,
-            Pace(self._options.rate, self._options.run_for),
+            TrafficPace(self._options.rate, self._options.run_for),
             self.monitor.shared.settings.export.windows,
             self.chronicle,
             self.monitor.shared.settings.drift.metrics,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from monitor.demo.mix import INCIDENT, NORMAL, Mix
 
 
-class Pace(NamedTuple):
+class TrafficPace(NamedTuple):
     """``rate`` interactions a second, for ``run_for`` seconds (None: without end)."""
 
     rate: float
@@ -16,7 +16,7 @@ class Pace(NamedTuple):
     def behind_s(self, elapsed_s: float, consumed: int) -> float:
         """Seconds of the traffic that have happened and are not read yet.
 
-        >>> Pace(40.0, None).behind_s(30.0, 400), Pace(40.0, 20).behind_s(30.0, 400)
+        >>> TrafficPace(40.0, None).behind_s(30.0, 400), TrafficPace(40.0, 20).behind_s(30.0, 400)
         (20.0, 10.0)
         """
         happened_s = elapsed_s if self.run_for is None else min(elapsed_s, self.run_for)

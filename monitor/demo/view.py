@@ -14,7 +14,7 @@ from rich.text import Text
 from monitor.config import seconds
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import drift_block
-from monitor.demo.schedule import Pace, Schedule
+from monitor.demo.schedule import Schedule, TrafficPace
 from monitor.demo.stack.inbox import Inbox
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
@@ -46,7 +46,7 @@ class View:
     def __init__(
         self,
         schedule: Schedule,
-        pace: Pace,
+        pace: TrafficPace,
         windows: tuple[str, ...],
         chronicle: Chronicle,
         watched: Sequence[str],

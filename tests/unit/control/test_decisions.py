@@ -252,6 +252,15 @@ def test_of_an_earlier_version_the_last_slot_says_when_it_was_frozen() -> None:
     assert means(beside_decisions(reset, later)) == means(later)
 
 
+def test_what_was_set_without_knowing_of_a_metric_does_not_end_it() -> None:
+    """Nor does the same record once more, which is written beside an exporter's own."""
+    known = with_the_rest(FROZEN, LEARNED, at(4))
+    unaware = with_means(FROZEN, PAIR, {"faithfulness": 0.3}, at(5))
+    held = beside_decisions(known, unaware)
+    assert means(held) == {"faithfulness": 0.3, "context_recall": 0.7}
+    assert beside_decisions(held, unaware) == held
+
+
 def test_a_clock_that_is_days_ahead_keeps_nothing_from_being_decided() -> None:
     """What is set later holds at once, and against the slots of now."""
     wrong = with_means(LEARNED, PAIR, {"faithfulness": 0.1}, at(4 + 3 * 24))

@@ -14,7 +14,7 @@ from rich.console import Console
 from monitor.config.alerting import PENDING
 from monitor.demo.chronicle import Chronicle, EventKind
 from monitor.demo.options import DemoOptions, demo_settings
-from monitor.demo.schedule import Pace, Schedule
+from monitor.demo.schedule import Schedule, TrafficPace
 from monitor.demo.stack.configs import alertmanager_config, prometheus_config
 from monitor.demo.stack.inbox import Inbox
 from monitor.demo.stack.notification import Notification, read_notification
@@ -158,7 +158,7 @@ def test_the_picture_shows_addresses_and_the_latest_of_each_group() -> None:
     inbox.hear(notification("it rose"), 30.0)
     links = {"prometheus": "http://127.0.0.1:1", "alertmanager": "http://127.0.0.1:2"}
     view = View(
-        Schedule(int(START), 24, 10), Pace(40.0, None), ("15s",),
+        Schedule(int(START), 24, 10), TrafficPace(40.0, None), ("15s",),
         Chronicle(START), ["faithfulness"],
         url="http://127.0.0.1:3", judge="offline", links=links, inbox=inbox,
     )  # fmt: skip

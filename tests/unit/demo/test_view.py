@@ -11,7 +11,7 @@ from rich.console import Console
 
 from monitor.demo.chronicle import Chronicle
 from monitor.demo.drift_view import latest
-from monitor.demo.schedule import Pace, Schedule
+from monitor.demo.schedule import Schedule, TrafficPace
 from monitor.demo.view import View
 from monitor.exporter.serve.scraped import DriftReading, Gauge, Learning, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
@@ -65,7 +65,7 @@ def view(
     """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
     found = View(
         Schedule(START, 24, 10),
-        Pace(20.0, run_for),
+        TrafficPace(20.0, run_for),
         WINDOWS,
         chronicle or Chronicle(START),
         WATCHED,
