@@ -144,7 +144,8 @@ class View:
         behind_s = self._pace.behind_s(elapsed_s, page.consumed)
         if not page.consumed or page.paused or behind_s < BEHIND_S:
             return ""
-        return f"{behind_s:.0f} s BEHIND: more comes than is judged; try a --rate below {rate:g}"
+        read = page.consumed / elapsed_s
+        return f"{behind_s:.0f} s BEHIND: {read:.0f} a second are read, not {rate:g}; lower --rate"
 
     def _banner(self, elapsed_s: float) -> list[tuple[str, str]]:
         """What the traffic does, and until when."""
