@@ -145,7 +145,7 @@ class View:
         if not page.consumed or page.paused or behind_s < BEHIND_S:
             return ""
         read = page.consumed / elapsed_s
-        return f"{behind_s:.0f} s BEHIND: {read:.0f} a second are read, not {rate:g}; lower --rate"
+        return f"{behind_s:.0f} s BEHIND: {read:.1f} a second are read, not {rate:g}; lower --rate"
 
     def _banner(self, elapsed_s: float) -> list[tuple[str, str]]:
         """What the traffic does, and until when."""

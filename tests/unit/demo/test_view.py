@@ -192,7 +192,7 @@ def test_a_pause_is_said(width: int, height: int) -> None:
 @pytest.mark.parametrize(("width", "height"), [(200, 60), (80, 24)])
 def test_traffic_that_is_not_read_in_time_is_said(width: int, height: int) -> None:
     """600 read at 20 a second are 30 s: with more to read the latest gauges stay empty."""
-    for read, late in ((13, view(45.0)), (7, view(90.0, run_for=45.0))):
+    for read, late in ((13.3, view(45.0)), (6.7, view(90.0, run_for=45.0))):
         said = f"15 s BEHIND: {read} a second are read, not 20; lower --rate"
         assert said in late.plain()
         assert said in shown(late, width, height)
