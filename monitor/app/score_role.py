@@ -289,6 +289,7 @@ class ScoreRole:
             settings.kafka.group_id,
             self._health,
             drain_s=settings.ingest.drain_s,
+            session_timeout_s=settings.kafka.session_timeout_s,
             start=start_rule(settings, self._broker_time),
         )
         stack.push_async_callback(consumer.stop)

@@ -109,6 +109,14 @@ class Kafka(Access):
     """How to reach Kafka, and what the monitor does there."""
 
     group_id: str = Field("rag-monitor", description="consumer group of the scorers")
+    session_timeout_s: float = Field(
+        10.0,
+        ge=6,
+        le=1_800,
+        description="seconds without a heartbeat until other scorers get a scorer's partitions, and"
+        " read again what it had under way; raise it where machines stand still for that long, but "
+        "a crash is noticed as late",
+    )
     max_record_bytes: int = Field(
         1_000_000, ge=10_000, description="larger score records go out without passage texts"
     )

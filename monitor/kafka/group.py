@@ -49,11 +49,14 @@ class _Listener(ConsumerRebalanceListener):
         self._client.revoked()
 
 
-def member_options(group_id: str, drain_s: float) -> dict[str, Any]:
+def member_options(group_id: str, drain_s: float, session_timeout_s: float) -> dict[str, Any]:
     """Options of the client; its time limits leave room for ``drain_s`` seconds of draining."""
     longest_s = drain_s + REBALANCE_SLACK_S
     return {
         "group_id": group_id,
+        "session_timeout_ms": int(session_timeout_s * 1000),
+        # At most a third of it, so that two of them may be lost.
+        "heartbeat_interval_ms": int(min(3.0, session_timeout_s / 3) * 1000),
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
         "rebalance_timeout_ms": int(longest_s * 1000),
@@ -81,15 +84,17 @@ class GroupConsumer:
         health: Health,
         *,
         drain_s: float,
+        session_timeout_s: float,
         start: StartRule | None = None,
     ) -> GroupConsumer:
         """Connect; reading begins with ``subscribe``.
 
         Where nothing is committed it begins by ``start``, or at the first record without a rule.
         """
+        options = member_options(group_id, drain_s, session_timeout_s)
 
         def build() -> BoundedConsumer:
-            return BoundedConsumer(connection, start=start, **member_options(group_id, drain_s))
+            return BoundedConsumer(connection, start=start, **options)
 
         return cls(connection, await start_patiently(build, connection, health, "consumer"))
 

@@ -61,7 +61,7 @@ from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import create_topic
 from tests.stages.process import until
 
-RATE, DRAIN_S, PASSAGES = 0.01, 20.0, 3
+RATE, DRAIN_S, SESSION_S, PASSAGES = 0.01, 20.0, 10.0, 3
 WORDS = ("warranty", "returns", "shipping", "battery", "months", "days", "within", "lasts")
 JUDGE = JudgeIdentity(name="instant", version="1", model="none", prompts="none", pipeline="none")
 
@@ -155,7 +155,7 @@ class _CountingScorer(Scorer):
 
 async def bare(connection: Connection, topic: str, records: int) -> Spent:
     """Read everything, and do nothing with it."""
-    options = member_options(f"bare-{uuid.uuid4().hex[:8]}", DRAIN_S)
+    options = member_options(f"bare-{uuid.uuid4().hex[:8]}", DRAIN_S, SESSION_S)
     client, timing, read = AIOKafkaConsumer(**connection.options(), **options), Clock(), 0
     await client.start()
     try:
@@ -182,7 +182,9 @@ async def scored(
     telemetry = ScorerTelemetry(registry)
     group = f"scorer-{uuid.uuid4().hex[:8]}"
     producer = await Producer.start(connection, health)
-    consumer = await GroupConsumer.start(connection, group, health, drain_s=DRAIN_S)
+    consumer = await GroupConsumer.start(
+        connection, group, health, drain_s=DRAIN_S, session_timeout_s=SESSION_S
+    )
     gate = DeadLetterGate(CircuitLimits(), telemetry, health, time.monotonic)
     letters = DeadLetters(producer, "dead", gate, group=group, version="0")
     policy = ScoringPolicy(Sampler(rate, key), Instant(), Limits(8, 60.0))

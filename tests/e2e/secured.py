@@ -10,7 +10,7 @@ from monitor.records import read_score_record
 from tests.servers.kafka_security import PASSWORD, USER, SecuredBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.plain import encoded, interaction
-from tests.stages.process import until
+from tests.stages.process import PATIENCE_S, until
 
 KEY_PASSWORD = "key-and-secret"
 #: Way → listener.
@@ -67,7 +67,11 @@ def secret(path: Path, text: str) -> Path:
 
 
 async def scores(
-    topics: dict[str, str], name: str, inputs: str, outputs: str = "", patience_s: float = 60.0
+    topics: dict[str, str],
+    name: str,
+    inputs: str,
+    outputs: str = "",
+    patience_s: float = PATIENCE_S,
 ) -> None:
     """Return when an interaction sent now has its score record (addresses without a login)."""
     sent = Record(encoded(interaction(name)))

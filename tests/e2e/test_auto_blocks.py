@@ -74,7 +74,7 @@ async def test_the_limits_set_the_length_and_the_gauges_say_so(
             await scorer.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(feeder.run())
-                await until(fits, "blocks that fit", 90)
+                await until(fits, "blocks that fit")
                 feeder.enough = True
             page = await scorer.metrics()
         finally:

@@ -72,7 +72,7 @@ async def test_what_unpacks_to_too_much_is_a_dead_letter(
         await produce(broker, inputs, good[:100])
         await hostile(broker, inputs)
         await produce(broker, inputs, good[100:])
-        await until(lambda: _scored(scorer, 200), "all scores", 120)
+        await until(lambda: _scored(scorer, 200), "all scores")
         await until(lambda: _is_committed(broker, topics, 202 + MANY), "the commit of everything")
         samples = await scorer.metrics()
         rss = largest(scorer)

@@ -59,7 +59,9 @@ async def uneven_topic(broker: str) -> str:
 async def member(broker: str) -> Counting:
     """A member of a new group."""
     health, group = Health(time.monotonic), f"group-{uuid.uuid4().hex[:8]}"
-    found = await Counting.start(Connection(broker), group, health, drain_s=1.0)
+    found = await Counting.start(
+        Connection(broker), group, health, drain_s=1.0, session_timeout_s=10.0
+    )
     consumer = Counting(found._connection, found._client)
     consumer.seen = {}
     return consumer

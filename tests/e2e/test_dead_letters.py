@@ -29,6 +29,7 @@ from tests.stages.topics import MakeTopics, Topics
 ODD = (("trace", b"1"), ("trace", b"2"), ("nothing", None), ("empty", b""), ("bin", b"\xff\x00"))
 #: Room for headers, not for a value; room for neither.
 SMALL, ABSURD = 2_000, 100
+SLOWLY = "has not taken a dead letter for"
 
 
 def good(name: str, partition: int) -> Record:
@@ -181,15 +182,17 @@ async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
         assert small.value == bad(0).value
         assert "x-error.value_omitted" not in dict(small.headers)
     assert sorted(int(dict(small.headers)["x-error.offset"]) for small in rest) == [*range(1, 21)]
-    held = [event["event"] for event in scorer.events() if "held" in event["event"]]
-    assert held == ["partition_held"]
+    hints = [event["hint"] for event in scorer.events() if event["event"] == "partition_held"]
+    assert hints
+    # A busy machine may take its time for a letter: that is told, too, each time.
+    assert len([hint for hint in hints if SLOWLY not in hint]) <= 1
 
 
-async def _held(scorer: MonitorProcess) -> str:
+async def _held(scorer: MonitorProcess) -> str | None:
     status, body = await scorer.get("/readyz")
-    found = json.loads(body)["waiting_for"].get("dead_letters", "")
+    found = str(json.loads(body)["waiting_for"].get("dead_letters", ""))
     assert status == 503 or not found
-    return str(found)
+    return found if SLOWLY not in found else None
 
 
 async def _lag(scorer: MonitorProcess, name: str, expected: float) -> bool:

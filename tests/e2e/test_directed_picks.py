@@ -54,7 +54,7 @@ async def test_the_screen_is_calibrated_once_and_then_directs_the_picks(
             samples = await process.metrics()
             return total(samples, "rag_monitor_calibration_records_total", result="read") > 0
 
-        await until(calibrated, "a calibration", 90)
+        await until(calibrated, "a calibration")
         samples = await process.metrics()
         assert total(samples, "rag_monitor_slots_total", pick="directed") == 0
         await produce(
@@ -65,7 +65,7 @@ async def test_the_screen_is_calibrated_once_and_then_directs_the_picks(
             samples = await process.metrics()
             return total(samples, "rag_monitor_slots_total", pick="directed") == 32
 
-        await until(directed, "directed picks", 60)
+        await until(directed, "directed picks")
     finally:
         await process.end()
     control = await read_all(broker, topics["kafka__topics__control"])

@@ -3,20 +3,25 @@ one judges each of them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
 import time
 from itertools import count, islice
 from pathlib import Path
 from random import Random
 
+import pytest
 from aiohttp import web
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import spoken
 from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.kafka_topics import committed, produce, read_all
+from tests.servers.kafka_topics import Record, committed, produce, read_all
 from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
 from tests.stages.topics import MakeTopics
 
@@ -67,6 +72,44 @@ async def test_what_waits_for_a_limit_is_handed_over_at_once(
     read = await read_all(broker, topics["kafka__topics__scores"])
     ids = [read_score_record(record.value or b"").interaction_id for record in read]
     assert sorted(ids) == [one.id for one in cases]
+
+
+@pytest.mark.parametrize(("session_s", "assignments"), [(120, 1), (10, 2)])
+async def test_who_stands_still_for_less_than_the_session_keeps_its_partitions(
+    session_s: int,
+    assignments: int,
+    kafka_broker: KafkaBroker,
+    make_topics: MakeTopics,
+    tmp_path: Path,
+) -> None:
+    """Asleep for 13 s: with ``kafka.session_timeout_s`` of two minutes nobody notices; with the
+    default the group has given its partition away, and it gets it anew."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    topics["kafka__session_timeout_s"] = str(session_s)
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+
+    def assigned() -> int:
+        return len([one for one in scorer.events() if one["event"] == "partitions_assigned"])
+
+    async def scored() -> bool:
+        return outcomes(await scorer.metrics()) == {"scored": 1}
+
+    try:
+        await scorer.ready()
+        await until(assigned, "its partition")
+        os.kill(scorer.pid, signal.SIGSTOP)
+        try:
+            await asyncio.sleep(13)
+        finally:
+            os.kill(scorer.pid, signal.SIGCONT)
+        await until(lambda: assigned() >= assignments, "its partition, if it has lost it")
+        inputs = topics["kafka__topics__interactions"]
+        await produce(broker, inputs, [Record(encoded(interaction("one")))])
+        await until(scored, "a score")
+    finally:
+        await scorer.end()
+    if session_s == 120:
+        assert assigned() == 1
 
 
 class _Second:

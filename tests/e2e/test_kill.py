@@ -14,7 +14,7 @@ from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
-from tests.stages.process import MonitorProcess, asking, total, until
+from tests.stages.process import KILLED, MonitorProcess, asking, total, until
 from tests.stages.topics import MakeTopics
 
 COUNT, KILLS = 900, 3
@@ -30,7 +30,7 @@ async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
     broker = kafka_broker.bootstrap
     slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.1),))
     async with JudgeServer(all_labels(cases), slow) as judge:
-        llm = asking(judge, judge__model="judge", **topics)
+        llm = asking(judge, judge__model="judge", **topics, **KILLED)
         exporter = MonitorProcess("export", broker, tmp_path, "export", **topics)
         scorers = [MonitorProcess("score", broker, tmp_path, f"s{i}", **llm) for i in range(2)]
         try:

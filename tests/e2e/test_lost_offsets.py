@@ -152,14 +152,16 @@ async def test_what_retention_takes_under_an_exporter_is_counted(
         finally:
             os.kill(exporter.pid, signal.SIGCONT)
 
-        async def read() -> bool:
-            return total(await exporter.metrics(), "rag_monitor_score_records_total") == 3
+        async def read() -> int | None:
+            samples = await exporter.metrics()
+            number = total(samples, "rag_monitor_score_records_total")
+            return int(number) if number + total(samples, LOST, topic=scores) == 8 else None
 
-        await until(read, "the records that are left")
-        assert total(await exporter.metrics(), LOST, topic=scores) == 5
+        number = await until(read, "all of them")
     finally:
         await exporter.end()
-    assert told(exporter, "offsets_lost") == [(1, 5)]
+    assert number in (2, 3), "one less where it had asked for nothing when it fell asleep"
+    assert told(exporter, "offsets_lost") == [(number - 2, 5)]
 
 
 async def test_a_topic_made_anew_is_read_from_its_beginning(
@@ -308,7 +310,7 @@ async def test_an_exporter_notices_another_log_soon_after_its_start(
             await produce(broker, scores, [Record(b"{}", partition=0)] * 30)
         finally:
             os.kill(exporter.pid, signal.SIGCONT)
-        await until(is_told, "that the log is another one", 60)
+        await until(is_told, "that the log is another one")
         [(stood, begin)] = told(exporter, "offsets_went_back")
         assert begin == 0
         # Until then it may have read on from where it stood in the old log.

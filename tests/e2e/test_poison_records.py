@@ -23,7 +23,7 @@ from tests.stages.poison.score_records import poisons
 from tests.stages.poison.scorer import scored
 
 AROUND = 2
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:

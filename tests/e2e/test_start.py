@@ -18,7 +18,7 @@ from monitor.runtime.health import Health
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, admin_client, produce
 from tests.stages.plain import encoded, interaction
-from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.process import KILLED, MonitorProcess, outcomes, total, until
 from tests.stages.topics import MakeTopics, Topics
 
 HOUR_S, DAY_S = 3_600, 86_400
@@ -80,7 +80,7 @@ async def test_the_latest_is_a_place_that_a_kill_does_not_move(
     """Killed before its first commit it goes on where it began, and reads what came meanwhile."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     await begun(broker, topics)
-    settings: dict[str, Any] = {"ingest__start": "latest", **topics}
+    settings: dict[str, Any] = {"ingest__start": "latest", **topics, **KILLED}
     scorer = MonitorProcess("score", broker, tmp_path, "scorer", **settings)
     await scorer.ready()
     await until(

@@ -19,7 +19,7 @@ from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages import otlp_spans
 from tests.stages.command import rag_monitor
 from tests.stages.otlp_spans import FRAMEWORKS, TURNS, Json, copied, cut, moved, recorded
-from tests.stages.process import MonitorProcess, Samples, until
+from tests.stages.process import KILLED, MonitorProcess, Samples, until
 from tests.stages.topics import MakeTopics
 from tests.stages.twins import gauges
 
@@ -63,6 +63,7 @@ async def test_spans_give_the_gauges_of_their_native_twins_whatever_is_killed(
     sources = [{"topic": names[f], "format": FORMATS[f]} for f in FRAMEWORKS]
     settings: dict[str, Any] = {
         **topics,
+        **KILLED,
         "ingest__sources": json.dumps(sources),
         "ingest__trace_quiet_s": 2,
     }

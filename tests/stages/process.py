@@ -23,6 +23,8 @@ Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
 #: What a slow machine needs; one that ends later than this hangs.
 PATIENCE_S = 300.0
+#: Settings of a process whose partitions others get soon after a SIGKILL, as in production.
+KILLED: Mapping[str, Any] = {"kafka__session_timeout_s": 10.0}
 
 
 async def until(
@@ -99,7 +101,8 @@ class MonitorProcess:
     """``python -m monitor COMMAND ARGUMENTS``, settings from the environment and a free port.
 
     ``module`` is another program in the place of ``monitor``. The process is forked of one that
-    has imported everything.
+    has imported everything. A busy machine costs it no partition; whoever kills it, and waits until
+    another one has them, gives it ``**KILLED``.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class MonitorProcess:
             "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": bootstrap,
             "RAG_MONITOR_HTTP__PORT": "0",
             "RAG_MONITOR_LOG__FORMAT": "json",
+            "RAG_MONITOR_KAFKA__SESSION_TIMEOUT_S": "120",
         }
         for key, value in settings.items():
             env["RAG_MONITOR_" + key.upper()] = str(value)

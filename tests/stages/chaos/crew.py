@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.stages.process import MonitorProcess
+from tests.stages.process import KILLED, MonitorProcess
 
 
 class Crew:
@@ -43,6 +43,7 @@ class Crew:
             self._directory,
             f"scorer{place}",
             module=self._module,
+            **KILLED,
             **self._settings,
             **next(self._turns),
         )
