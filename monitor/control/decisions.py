@@ -20,6 +20,8 @@ from monitor.records.control import BaselineRecord, MetricBaseline
 #: Before all decisions.
 LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 _JUST: Final = timedelta(microseconds=1)
+#: The order of a record in which something was frozen.
+_FROZEN: Final = 3
 
 
 class Decision(NamedTuple):
@@ -43,10 +45,15 @@ def beside_decisions(before: BaselineRecord | None, found: BaselineRecord) -> Ba
             if one.at > anew and (name not in latest or _rank(one) >= _rank(latest[name])):
                 latest[name] = one
     metrics = {name: one.metric for name, one in latest.items()}
-    base = _base(before, found, anew)
-    if base is None:
+    knowing = _knowing(before, found, anew)
+    if not knowing:
         return _alone(found if begun_anew(found) == anew else before, anew, metrics)
-    kept = {name: one for name, one in base.metrics.items() if name not in decided(base)}
+    base = max(knowing, key=_order)
+    kept = _undecided(base)
+    if _order(base)[0] == _FROZEN:
+        # One of them may not have known of a metric: nobody has ended it.
+        for record in knowing:
+            kept = {**(_undecided(record) if _order(record)[0] == _FROZEN else {}), **kept}
     update = {} if begun_anew(base) == anew else {"reset_at": anew}
     if {**kept, **metrics} == base.metrics and not update:
         return base
@@ -91,14 +98,19 @@ def decided(record: BaselineRecord) -> dict[str, Decision]:
     }
 
 
-def _base(before: BaselineRecord, found: BaselineRecord, anew: datetime) -> BaselineRecord | None:
-    """The one that says what the metrics are of which nothing was decided; None where none may."""
+def _undecided(record: BaselineRecord) -> dict[str, MetricBaseline]:
+    by_hand = decided(record)
+    return {name: one for name, one in record.metrics.items() if name not in by_hand}
+
+
+def _knowing(before: BaselineRecord, found: BaselineRecord, anew: datetime) -> list[BaselineRecord]:
+    """Those that may say what the metrics are of which nothing was decided."""
     knowing = [
         record for record in (found, before) if record.metrics and begun_anew(record) >= anew
     ]
     if found.metrics and found not in knowing and _is_after(found, before):
         knowing.append(found)
-    return max(knowing, key=_order, default=None)
+    return knowing
 
 
 def _is_after(found: BaselineRecord, before: BaselineRecord) -> bool:
@@ -115,19 +127,15 @@ def _is_after(found: BaselineRecord, before: BaselineRecord) -> bool:
     return after is None or found.effective_from > after
 
 
-def _order(record: BaselineRecord) -> tuple[int, float, int]:
-    """What says more of the metrics of which nothing was decided, and of two alike the later.
-
-    Of the same moment may be two as well, and one of them not have known of such a metric.
-    """
-    since, by_hand = record.effective_from.timestamp(), decided(record)
-    others = len(record.metrics) - len(by_hand)
+def _order(record: BaselineRecord) -> tuple[int, float]:
+    """What says more of the metrics of which nothing was decided, and of two alike the later."""
+    since = record.effective_from.timestamp()
     if record.leaves_others:
-        return 0, -since, others
+        return 0, -since
     if record.origin == "learned":
-        return 1 if record.provisional else 2, since, others
-    own = [one.at for one in by_hand.values() if one.metric.origin != "set"]
-    return 3, max(own, default=record.effective_from).timestamp(), others
+        return 1 if record.provisional else 2, since
+    own = [one.at for one in decided(record).values() if one.metric.origin != "set"]
+    return _FROZEN, max(own, default=record.effective_from).timestamp()
 
 
 def _alone(

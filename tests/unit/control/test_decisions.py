@@ -261,6 +261,24 @@ def test_what_was_set_without_knowing_of_a_metric_does_not_end_it() -> None:
     assert beside_decisions(held, unaware) == held
 
 
+def test_an_earlier_freeze_that_did_not_know_of_a_metric_does_not_end_it() -> None:
+    """Though it is later than the slots of one whose metrics were all set since."""
+    earlier = with_the_rest(FROZEN, None, at(3))
+    known = with_the_rest(FROZEN, LEARNED, at(4))
+    held = beside_decisions(known, with_means(known, PAIR, {"faithfulness": 0.3}, at(5)))
+    assert means(held) == {"faithfulness": 0.3, "context_recall": 0.7}
+    for one, other in permutations((held, earlier)):
+        assert means(beside_decisions(one, other)) == means(held)
+
+
+def test_what_was_refined_since_holds_though_more_was_set_in_it() -> None:
+    """A record says no less of what was learned because less of it is undecided."""
+    by_hand = with_means(LEARNED, PAIR, {"faithfulness": 0.3}, at(5))
+    recall = by_hand.metrics["context_recall"].model_copy(update={"se": 0.02})
+    refined = by_hand.model_copy(update={"metrics": {**by_hand.metrics, "context_recall": recall}})
+    assert beside_decisions(LEARNED, refined) is refined
+
+
 def test_a_clock_that_is_days_ahead_keeps_nothing_from_being_decided() -> None:
     """What is set later holds at once, and against the slots of now."""
     wrong = with_means(LEARNED, PAIR, {"faithfulness": 0.1}, at(4 + 3 * 24))
@@ -297,6 +315,7 @@ RECORDS = st.sampled_from(
         FROZEN,
         made("learned", 3),
         made("learned", 40),
+        with_the_rest(FROZEN, None, at(3)),
         with_the_rest(FROZEN, LEARNED, at(4)),
         anew(with_means(LEARNED, PAIR, {"faithfulness": 0.3}, at(60)), PAIR, at(4)),
         *(
