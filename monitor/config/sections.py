@@ -112,10 +112,10 @@ class Kafka(Access):
     session_timeout_s: float = Field(
         10.0,
         ge=6,
-        le=1_800,
+        le=300,
         description="seconds without a heartbeat until other scorers get a scorer's partitions, and"
         " read again what it had under way; raise it where machines stand still for that long, but "
-        "a crash is noticed as late",
+        "after a crash nobody may judge for so long, ingest.drain_s + 30 at most",
     )
     max_record_bytes: int = Field(
         1_000_000, ge=10_000, description="larger score records go out without passage texts"

@@ -114,6 +114,7 @@ class Demo:
         self._options, self.monitor = options, monitor
         self._began_at = time.time() - (time.monotonic() - began)
         self.schedule = Schedule(math.ceil(time.time()), options.incident_at, options.incident_for)
+        self.pace = TrafficPace(options.rate, options.run_for)
         self.chronicle = Chronicle(self.schedule.start)
         self.watch = DemoWatch(monitor, self.chronicle, began)
         self.inbox = Inbox()
@@ -143,6 +144,7 @@ class Demo:
             await generator.run(start, end, stop)
         finally:
             await producer.stop()
+        self.pace.sent = generator.acknowledged
         page = await self.watch.settled(generator.acknowledged)
         run = DemoRun(
             self.schedule.phases(int(min(end, math.ceil(self.monitor.shared.clock())))),
@@ -159,7 +161,7 @@ class Demo:
         """An empty picture of this demo."""
         return View(
             self.schedule,
-            TrafficPace(self._options.rate, self._options.run_for),
+            self.pace,
             self.monitor.shared.settings.export.windows,
             self.chronicle,
             self.monitor.shared.settings.drift.metrics,

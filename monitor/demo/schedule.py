@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from monitor.demo.mix import INCIDENT, NORMAL, Mix
 
+#: Seconds of unread traffic of which it is said, and before anything is read, when all starts.
+BEHIND_S: Final = 10.0
+NOTHING_S: Final = 40.0
+#: A reader this near to the rate keeps up.
+NEARLY: Final = 0.95
 
-class TrafficPace(NamedTuple):
-    """``rate`` interactions a second, for ``run_for`` seconds (None: without end)."""
+
+@dataclass
+class TrafficPace:
+    """``rate`` interactions a second, for ``run_for`` seconds (None: without end).
+
+    ``sent`` is how many it was in all, once somebody has ended it.
+    """
 
     rate: float
     run_for: float | None
+    sent: int | None = None
 
-    def behind_s(self, elapsed_s: float, consumed: int) -> float:
-        """Seconds of the traffic that have happened and are not read yet.
+    def happened_s(self, elapsed_s: float) -> float:
+        """Seconds of the traffic that have happened."""
+        if self.sent is not None:
+            return self.sent / self.rate
+        return elapsed_s if self.run_for is None else min(elapsed_s, self.run_for)
 
-        >>> TrafficPace(40.0, None).behind_s(30.0, 400), TrafficPace(40.0, 20).behind_s(30.0, 400)
-        (20.0, 10.0)
+    def behind(self, elapsed_s: float, consumed: int, read: float | None) -> str:
+        """By how much reading is behind, and why; ``read`` is its rate now. Empty where it is not.
+
+        >>> TrafficPace(40.0, None).behind(30.0, 400, 15.0)
+        '20 s BEHIND: 15.0 a second are read, 40 come; lower --rate'
+        >>> TrafficPace(40.0, None, sent=800).behind(30.0, 400, 300.0)
+        '10 s BEHIND: 300.0 a second are read, no more come'
+        >>> TrafficPace(40.0, None, sent=420).behind(30.0, 400, 0.0)
+        ''
         """
-        happened_s = elapsed_s if self.run_for is None else min(elapsed_s, self.run_for)
-        return max(0.0, happened_s - consumed / self.rate)
+        behind_s = self.happened_s(elapsed_s) - consumed / self.rate
+        if behind_s < (BEHIND_S if consumed else NOTHING_S):
+            return ""
+        if not consumed:
+            return f"{behind_s:.0f} s BEHIND: nothing has been read yet"
+        said = f"{behind_s:.0f} s BEHIND"
+        if read is None:
+            return said
+        said += f": {read:.1f} a second are read, "
+        if self.sent is not None:
+            return said + "no more come"
+        return (
+            said + f"{self.rate:g} come" + ("; lower --rate" if read < NEARLY * self.rate else "")
+        )
 
 
 class Phase(NamedTuple):

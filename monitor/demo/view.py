@@ -31,7 +31,6 @@ from monitor.status.words import evidence_words, learning_words
 #: The gauge that the demo's incident moves.
 MOVED: Final = "noise_sensitivity_irrelevant"
 #: From then on nothing is new enough for the first gauges, or soon will be.
-BEHIND_S: Final = 10.0
 OFFLINE: Final = "offline, a lexical check: it compares words and numbers, no model reads"
 
 
@@ -140,12 +139,9 @@ class View:
 
     def _behind(self) -> str:
         """That gauges of the latest seconds stay empty, and what helps; empty while all is well."""
-        (elapsed_s, page), rate = self._history.last, self._pace.rate
-        behind_s = self._pace.behind_s(elapsed_s, page.consumed)
-        if not page.consumed or page.paused or behind_s < BEHIND_S:
-            return ""
-        read = page.consumed / elapsed_s
-        return f"{behind_s:.0f} s BEHIND: {read:.1f} a second are read, not {rate:g}; lower --rate"
+        elapsed_s, page = self._history.last
+        read = self._history.rate(lambda page: page.consumed)
+        return "" if page.paused else self._pace.behind(elapsed_s, page.consumed, read)
 
     def _banner(self, elapsed_s: float) -> list[tuple[str, str]]:
         """What the traffic does, and until when."""

@@ -60,8 +60,8 @@ def member_options(group_id: str, drain_s: float, session_timeout_s: float) -> d
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
         "rebalance_timeout_ms": int(longest_s * 1000),
-        # While it drains for the last time nobody polls.
-        "max_poll_interval_ms": int(max(300.0, longest_s) * 1000),
+        # While it drains for the last time, or stands still, nobody polls.
+        "max_poll_interval_ms": int(max(300.0, longest_s, session_timeout_s) * 1000),
         "max_partition_fetch_bytes": 262_144,
         # A topic that was deleted and made anew is read again after so long at most.
         "metadata_max_age_ms": 30_000,
@@ -119,6 +119,12 @@ class GroupConsumer:
                 raise errors.TopicAuthorizationFailedError(forbidden)
         except REFUSALS as error:
             raise DependencyRefused(refusal(self._connection, error)) from error
+        except errors.InvalidSessionTimeoutError as error:
+            raise DependencyRefused(
+                f"Kafka {self._connection.bootstrap_servers}: it takes no member with such a "
+                "session: set kafka.session_timeout_s between the broker's "
+                "group.min.session.timeout.ms and group.max.session.timeout.ms"
+            ) from error
         except errors.KafkaError as error:
             self._give_up_on(error)
             logger().warning("kafka_read_retried", error=f"{type(error).__name__}: {error}")
@@ -153,8 +159,8 @@ class GroupConsumer:
     async def look_at_logs(self) -> bool:
         """Look now whether the logs are those that were read, before the last commit.
 
-        Where one is not, its partitions are at the beginning of the new one after it. False where
-        nobody has answered: of what was read nothing is known.
+        Where one is not, its partitions are at the beginning of the new one after it, or they are
+        ``is_old``. False where nobody has answered: of what was read nothing is known.
         """
         return await self._client.look_at_logs(at_once=True)
 

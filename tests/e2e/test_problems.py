@@ -288,6 +288,23 @@ async def test_an_address_that_only_the_cluster_tells_is_tried_too(tmp_path: Pat
     assert "advertised.listeners" in said["mend"]
 
 
+async def test_a_session_that_the_broker_does_not_take_is_named(tmp_path: Path) -> None:
+    """The end at once, with the setting and what it must fit."""
+    requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
+    broker = KafkaBroker(tmp_path, {"group.max.session.timeout.ms": "20000"})
+    await asyncio.to_thread(broker.start)
+    settings = {"kafka__create_topics": "true", "kafka__session_timeout_s": "30"}
+    monitor = MonitorProcess("score", broker.bootstrap, tmp_path, "monitor", **settings)
+    try:
+        code = await until(monitor.exit_code, "its end")
+    finally:
+        await monitor.end()
+        await asyncio.to_thread(broker.stop)
+    assert code == 3
+    said = monitor.log.read_text("utf-8")
+    assert "set kafka.session_timeout_s between the broker's group.min.session.timeout.ms" in said
+
+
 async def test_a_missing_topic_is_shown_until_it_is_there(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:

@@ -173,7 +173,8 @@ class ConsumingLoop:
             await self._commit(given)
             return
         where = [f"{topic}/{number}" for topic, number in (one.partition for one in given)]
-        hint = "no broker has answered; what has ended since the commit before is read again"
+        hint = "no broker has said whether these topics are the same as before; what has ended "
+        hint += "since the commit before is read again"
         logger().warning("last_commit_left_out", partitions=where, hint=hint)
 
     async def _drain(self, given: Collection[PartitionState], reason: Reason) -> None:

@@ -36,7 +36,10 @@ class Hold:
 
     def begin(self, why: str) -> None:
         """From now on the letter waits; ``why`` names the topic and what to do."""
-        self._gate.hold(self._partition, why, first=not self._held)
+        self._begin(why, is_guess=False)
+
+    def _begin(self, why: str, *, is_guess: bool) -> None:
+        self._gate.hold(self._partition, why, first=not self._held, is_guess=is_guess)
         if not self._held:
             # It may be handed over at once: nothing of it is on Kafka yet.
             self._waiting.enter_context(self._work.at(WorkState.HELD))
@@ -45,7 +48,7 @@ class Hold:
     def begin_unless_held(self, why: str) -> None:
         """A guess at ``why``: what a refusal has said stands."""
         if not self._held:
-            self.begin(why)
+            self._begin(why, is_guess=True)
 
     def end(self) -> None:
         """It waits no more."""
@@ -78,6 +81,8 @@ class DeadLetterGate:
         self._taken: Counter[Partition] = Counter()
         self._shown = False
         self._held: Counter[Partition] = Counter()
+        #: Held partition → whether more than a guess at the reason was told.
+        self._told: dict[Partition, bool] = {}
         self._waiting = 0
         self._why = ""
 
@@ -122,14 +127,19 @@ class DeadLetterGate:
         self.circuit.failed(cause, was_fine=was_fine, unread=unread)
         self._show()
 
-    def hold(self, partition: Partition, why: str, *, first: bool) -> None:
-        """A dead letter of the partition waits, or (not ``first``) waits on."""
+    def hold(self, partition: Partition, why: str, *, first: bool, is_guess: bool) -> None:
+        """A dead letter of the partition waits, or (not ``first``) waits on.
+
+        What the topic has said is told also where a guess was told before, and no guess hides it.
+        """
         if first:
-            if partition not in self._held:
-                logger().error("partition_held", **partition._asdict(), hint=why)
             self._held[partition] += 1
             self._waiting += 1
-        self._why = why
+        if partition not in self._told or not (is_guess or self._told[partition]):
+            logger().error("partition_held", **partition._asdict(), hint=why)
+            self._told[partition] = not is_guess
+        if not (is_guess and any(self._told.values())):
+            self._why = why
         self._show_held()
 
     def release(self, partition: Partition) -> None:
@@ -137,7 +147,7 @@ class DeadLetterGate:
         self._held[partition] -= 1
         self._waiting -= 1
         if not self._held[partition]:
-            del self._held[partition]
+            del self._held[partition], self._told[partition]
             logger().info("partition_released", **partition._asdict())
         self._show_held()
 

@@ -486,28 +486,34 @@ class BoundedConsumer(AIOKafkaConsumer):
 
         Its new log may be longer than the old one: then no offset tells. Brokers before Kafka 2.8
         do not tell, either; one that does not answer is asked again. Asks every ``LOOK_S`` seconds
-        at most; ``at_once``: now. False where nobody has answered.
+        at most; ``at_once``: now. False where nobody has answered; True also where a log is known
+        to be another one, and its beginning is still to be found: ``logs.is_old`` says so.
         """
         now = time.monotonic()
         if (now - self._looked_at < LOOK_S and not at_once) or not self._may_look:
             return True
         self._looked_at = now
+        is_known = False
         try:
             async with asyncio.timeout(LOOK_LIMIT_S), self._looking:
-                await self._look()
+                asked = {part.topic for part in self.assignment()}
+                ids = await self._ids(asked.union(self.subscription() or ()))
+                is_known = True
+                if self._may_look:  # else they were revoked meanwhile
+                    await self._go_by(ids)
         except _TOO_OLD as error:
             logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
+            return True
         except _NO_ANSWER as error:
-            logger().debug("topic_ids_unknown", error=f"{type(error).__name__}: {error}")
-            return False
+            what = "log_not_begun_again" if is_known else "topic_ids_unknown"
+            logger().debug(what, error=f"{type(error).__name__}: {error}")
+            return is_known
         return True
 
-    async def _look(self) -> None:
-        asked = {part.topic for part in self.assignment()}
-        ids = await self._ids(asked.union(self.subscription() or ()))
+    async def _go_by(self, ids: Mapping[str, bytes]) -> None:
         for topic, old in self.logs.looked(self.assignment(), ids).items():
             if old:
-                self.logs.begun_again(await self._begin_again(topic, old))
+                await self._begin_again(topic, old)
             self._fetcher.forget_beginnings(topic)
 
     async def _ids(self, topics: Collection[str]) -> dict[str, bytes]:
@@ -517,9 +523,7 @@ class BoundedConsumer(AIOKafkaConsumer):
             raise errors.KafkaConnectionError("no broker is known")
         return topic_ids(await self._client.send(node, TopicIdsRequest(sorted(topics))))
 
-    async def _begin_again(
-        self, topic: str, read: Collection[TopicPartition]
-    ) -> list[TopicPartition]:
+    async def _begin_again(self, topic: str, read: Collection[TopicPartition]) -> None:
         there = self.partitions_for_topic(topic) or ()  # a new log may have fewer partitions
         parts = [part for part in read if part in self.assignment() and part.partition in there]
         begins = await self.beginning_offsets(parts)
@@ -529,7 +533,8 @@ class BoundedConsumer(AIOKafkaConsumer):
             if before is not None:
                 self._losses.went_back(Partition(*part), before, begins[part])
                 self.seek(part, begins[part])
-        return parts
+            # At once: whoever is cut off before the next one does not begin this one twice.
+            self.logs.begun_again([part])
 
     def end_offset(self, partition: TopicPartition) -> int | None:
         """Where what may be read ended at the last fetch; None before the first.

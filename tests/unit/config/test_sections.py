@@ -106,6 +106,8 @@ def test_lists_arrive_as_commas_or_json(text: str) -> None:
         ("DRIFT__PERIOD", "90s", "drift.period: found '90s', expected whole minutes"),
         ("LOG__LEVEL", "loud", "log.level: found 'loud', expected"),
         ("KAFKA__MAX_RECORD_BYTES", "9999", "kafka.max_record_bytes: found '9999', expected"),
+        ("KAFKA__SESSION_TIMEOUT_S", "5", "kafka.session_timeout_s: found '5', expected a number"),
+        ("KAFKA__SESSION_TIMEOUT_S", "301", "kafka.session_timeout_s: found '301', expected a"),
         ("KAFKA__CREATE_TOPICS", "perhaps", "kafka.create_topics: found 'perhaps', expected"),
     ],
 )

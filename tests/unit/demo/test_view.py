@@ -61,11 +61,12 @@ def view(
     page: ScrapedPage = PAGE,
     chronicle: Chronicle | None = None,
     run_for: float | None = None,
+    sent: int | None = None,
 ) -> View:
     """The demo so many seconds after its start; the incident is from 24 s to 34 s."""
     found = View(
         Schedule(START, 24, 10),
-        TrafficPace(20.0, run_for),
+        TrafficPace(20.0, run_for, sent),
         WINDOWS,
         chronicle or Chronicle(START),
         WATCHED,
@@ -191,13 +192,25 @@ def test_a_pause_is_said(width: int, height: int) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(200, 60), (80, 24)])
 def test_traffic_that_is_not_read_in_time_is_said(width: int, height: int) -> None:
-    """600 read at 20 a second are 30 s: with more to read the latest gauges stay empty."""
-    for read, late in ((13.3, view(45.0)), (6.7, view(90.0, run_for=45.0))):
-        said = f"15 s BEHIND: {read} a second are read, not 20; lower --rate"
-        assert said in late.plain()
-        assert said in shown(late, width, height)
-    paused, starting = PAGE._replace(paused=("*",)), NOTHING
-    for other in (view(39.9), view(90.0, run_for=39.9), view(90.0, paused), view(12.0, starting)):
+    """600 read at 20 a second are 30 s: with more to read the latest gauges stay empty. What is
+    read a second is that of now: who has started late catches up."""
+    for read_before, sent, said in (
+        (550, None, "5.0 a second are read, 20 come; lower --rate"),
+        (300, None, "30.0 a second are read, 20 come"),
+        (550, 900, "5.0 a second are read, no more come"),
+    ):
+        late = view(35.0, PAGE._replace(consumed=read_before), sent=sent)
+        late.look(PAGE, START + 45.0)
+        assert f"15 s BEHIND: {said}  " in late.plain()
+        assert f"15 s BEHIND: {said}  " in shown(late, width, height)
+    assert "42 s BEHIND: nothing has been read yet" in view(42.0, NOTHING).plain()
+    for other in (
+        view(39.9),
+        view(90.0, run_for=39.9),
+        view(900.0, sent=600),
+        view(90.0, PAGE._replace(paused=("*",))),
+        view(30.0, NOTHING),
+    ):
         assert "BEHIND" not in other.plain() + shown(other, width, height)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from monitor.errors import DependencyRefused, MessageRejected
 from monitor.ingest.dead_letters.circuit_breaker import CircuitLimits
@@ -87,6 +88,27 @@ async def test_a_refusal_is_still_said_when_it_has_lasted() -> None:
     assert "MessageSizeTooLargeError" in await held(letters, health)
     burying.cancel()
     await asyncio.gather(burying, return_exceptions=True)
+
+
+def test_what_the_topic_says_is_told_after_a_guess_and_is_hidden_by_none() -> None:
+    """Each once: that nothing was taken for a while, then why; another letter's guess is none."""
+    health = Health(lambda: 0.0)
+    telemetry = ScorerTelemetry(CollectorRegistry())
+    gate = DeadLetterGate(CircuitLimits(), telemetry, health, lambda: 0.0)
+    with capture_logs() as logs:
+        gate.hold(HERE, "slow", first=True, is_guess=True)
+        assert health.waiting["dead_letters"].startswith("slow; ")
+        gate.hold(HERE, "too large", first=False, is_guess=False)
+        gate.hold(HERE, "too large", first=True, is_guess=False)
+        gate.hold(THERE, "slow", first=True, is_guess=True)
+        assert health.waiting["dead_letters"].startswith("too large; ")
+    said = [(line["partition"], line["hint"]) for line in logs]
+    assert said == [(3, "slow"), (3, "too large"), (4, "slow")]
+    gate.release(HERE)
+    gate.release(HERE)
+    gate.release(THERE)
+    gate.hold(HERE, "slow again", first=True, is_guess=True)
+    assert health.waiting["dead_letters"].startswith("slow again; ")
 
 
 async def test_it_is_held_until_the_last_letter_has_a_place() -> None:
