@@ -94,7 +94,8 @@ async def _times(asked: Asked, metric: str, now: float) -> set[float]:
 
 async def test_every_query_of_every_panel_returns_a_series(tmp_path: Path) -> None:
     """When all is well, and in the incident; the alarm is an annotation, and has its sentence."""
-    async with observed_demo(tmp_path) as asked:
+    # An incident that lasts: on a busy machine what changed is told seconds after the alarm.
+    async with observed_demo(tmp_path, "--incident-for", "40") as asked:
         calm = await _scraped(asked, "rag_drift_threshold")
         # What an alarm was about is told for some minutes after its end.
         incident = await _scraped(asked, "rag_drift_change_info", "rag_drift_alarm")
