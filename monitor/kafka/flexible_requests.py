@@ -7,6 +7,7 @@ its own replica it gives the time of the answer. Layouts: kafka.apache.org/proto
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from io import BytesIO
 from typing import Final
 
@@ -96,7 +97,7 @@ class _IdsAsked(RequestStruct):
 
 
 #: In the place of a topic's id: there is no such topic.
-GONE: Final = b""
+GONE: Final = ""
 _UNKNOWN: Final = errors.UnknownTopicOrPartitionError.errno
 
 
@@ -177,9 +178,17 @@ class QuorumRequest(Request[_QuorumAsked]):
         return struct([(_QUORUM, [(0, {})], {})], {})
 
 
-def topic_ids(answer: Response) -> dict[str, bytes]:
-    """Topic → its id, or ``GONE`` where there is none; an old log without an id is left out."""
-    found = {topic[1]: topic[2] for topic in answer.topics if topic[0] == 0 and any(topic[2])}
+def topic_ids(answer: Response) -> dict[str, str]:
+    """Topic → its id, or ``GONE`` where there is none; an old log without an id is left out.
+
+    An id is ``CLUSTER/TOPIC``, both as Kafka's own tools show them.
+    """
+    cluster = answer.cluster_id or ""
+    found = {
+        topic[1]: f"{cluster}/{urlsafe_b64encode(topic[2]).rstrip(b'=').decode()}"
+        for topic in answer.topics
+        if topic[0] == 0 and any(topic[2])
+    }
     gone = {topic[1]: GONE for topic in answer.topics if topic[0] == _UNKNOWN}
     return found | gone
 

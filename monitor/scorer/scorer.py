@@ -48,7 +48,10 @@ from monitor.telemetry import ScorerTelemetry
 
 #: How often it is asked whether there is money again.
 ASK_AGAIN_S = 1.0
+#: So many make a score record a matter of milliseconds; a megabyte holds a hundred times as many.
+MANY_PASSAGES = 1_000
 _E = TypeVar("_E")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -379,9 +382,8 @@ class Scorer:
         policy: ScoringPolicy,
         sampling: SamplingRecord | None,
     ) -> None:
-        record = score_records.build(
-            interaction,
-            result,
+        build = partial(
+            score_records.build,
             rate=policy.sampler.rate,
             segment_by=policy.segment_by,
             metrics=policy.metrics,
@@ -389,10 +391,11 @@ class Scorer:
             now=self._now(),
             rechecks_usd=self._spent_beside(interaction, policy),
         )
+        record = await self._offloaded(interaction, build, interaction, result)
         key = record.key.encode()
         limit = self._settings.max_record_bytes - len(key)
         while True:
-            record, line = score_records.shrink(record, limit)
+            record, line = await self._offloaded(interaction, score_records.shrink, record, limit)
             try:
                 await self._producer.write(self._settings.scores_topic, line, key=key)
             except RecordRefused as error:
@@ -407,6 +410,14 @@ class Scorer:
             else:
                 self._telemetry.truncated.inc(record.truncated)
                 return
+
+    async def _offloaded(
+        self, interaction: Interaction, function: Callable[..., _T], *given: Any
+    ) -> _T:
+        """What a function of an interaction's record returns; in a thread where it takes long."""
+        if len(interaction.retrieved_contexts) < MANY_PASSAGES:
+            return function(*given)
+        return await self._threads.run(function, *given)
 
     def _spent_beside(self, interaction: Interaction, policy: ScoringPolicy) -> float:
         """What rechecks have cost that stands on no record yet."""

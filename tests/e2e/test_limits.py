@@ -37,14 +37,14 @@ async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: i
 async def test_waiting_for_a_place_does_not_count_against_the_deadline(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
-    """Judgements of over 0.4 s, 30 for 2 places, wait longer than the deadline; none fails."""
+    """Judgements of over 2 s, 30 for 2 places, wait longer than the deadline; none fails."""
     rng = Random(3)
     cases = [case(f"w{i:03d}", rng, time.time() - 60, together=True) for i in range(40)]
     topics = await make_topics(partitions=1)
-    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=0.2),))
+    slow = FaultPlan(rules=(FaultRule(fault=Fault.LATENCY, times=None, seconds=1.0),))
     async with JudgeServer(all_labels(cases), slow) as judge:
         settings = asking(
-            judge, judge__concurrency=2, judge__deadline_s=4, ingest__max_in_flight=30, **topics
+            judge, judge__concurrency=2, judge__deadline_s=20, ingest__max_in_flight=30, **topics
         )
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
@@ -60,7 +60,7 @@ async def test_waiting_for_a_place_does_not_count_against_the_deadline(
     assert outcomes(samples) == {"scored": len(cases)}
     records = await read_all(broker, topics["kafka__topics__scores"])
     waits = [read_score_record(record.value or b"").timings["wait_s"] for record in records]
-    assert max(waits) > 4
+    assert max(waits) > 20
 
 
 async def test_a_judge_that_hangs_meets_the_deadline(
@@ -72,7 +72,7 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     topics = await make_topics(partitions=1)
     hang = FaultRule(fault=Fault.TIMEOUT, times=None, containing="[h003]", task="verify_claims")
     async with JudgeServer(all_labels(cases), FaultPlan(rules=(hang,))) as judge:
-        settings = asking(judge, judge__deadline_s=5, **topics)
+        settings = asking(judge, judge__deadline_s=20, **topics)
         scorer = MonitorProcess("score", kafka_broker.bootstrap, tmp_path, "scorer", **settings)
         try:
             await scorer.ready()

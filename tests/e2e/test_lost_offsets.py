@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import TopicAlreadyExistsError
 
@@ -71,6 +71,14 @@ async def scored(scorer: MonitorProcess, number: int) -> None:
         return outcomes(await scorer.metrics()).get("scored", 0) >= number
 
     await until(are, f"{number} scores")
+
+
+async def commit(broker: str, group: str, place: TopicPartition, offset: int, mark: str) -> None:
+    """As a member of the group that no other member sees."""
+    options = {"group_id": group, "enable_auto_commit": False}
+    async with AIOKafkaConsumer(bootstrap_servers=broker, **options) as member:
+        member.assign([place])
+        await member.commit({place: (offset, mark)})
 
 
 async def _ended_or_lost(scorer: MonitorProcess, number: int) -> bool:
@@ -282,6 +290,42 @@ async def test_the_last_commit_is_none_of_a_log_that_is_no_more(
         assert await judged(broker, topics) == set(names)
     finally:
         await scorer.end()
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, by_hand: bool
+) -> None:
+    """A commit is tried again while its topic is gone, and may be accepted when it is there again:
+    the next scorer reads the whole of the new log. What an operator sets by hand holds."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
+    place = TopicPartition(inputs, 0)
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await send(broker, inputs, 0, 10)
+        await scored(scorer, 10)
+        await scorer.end()
+        async with admin_client(broker) as admin:
+            (of_old,) = (await admin.list_consumer_group_offsets(group)).values()
+        assert of_old.offset == 10
+        await make_anew(broker, inputs)
+        names = await send(broker, inputs, 10, 30)
+        await commit(broker, group, place, 10, "" if by_hand else of_old.metadata)
+        number = 20 if by_hand else 30
+        scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
+        await scorer.ready()
+        await scored(scorer, number)
+        await send(broker, inputs, 40, 1)
+        await scored(scorer, number + 1)
+        samples = await scorer.metrics()
+        told_of = told(scorer, "offsets_went_back")
+    finally:
+        await scorer.end()
+    assert outcomes(samples) == {"scored": number + 1}
+    assert told_of == ([] if by_hand else [(10, 0)])
+    assert {*names[-number:], "i40"} <= await judged(broker, topics)
 
 
 async def test_an_exporter_notices_another_log_soon_after_its_start(

@@ -4,9 +4,9 @@ What must hold throughout: ``/healthz`` answers within 2 s, at most 500 MB resid
 calls for an interaction, every ordinary one scored just once, every record one outcome, and SIGTERM
 ends the process within 30 s also while all of them are under way. The bound on ``/healthz`` is
 never moved: from what an answer took, only that time is left out in which the kernel says that the
-process could have run and had no core, and never the CPU time that it used itself
-(``tests/stages/poison/probe.py``). In its full
-form, with 100 ordinary ones before and after each: ``tests/benchmarks/poison_records.py --full``.
+process could have run and had no core, or its host had taken it, and never the CPU time that it
+used itself (``tests/stages/poison/probe.py``). In its full form, with 100 ordinary ones before and
+after each: ``tests/benchmarks/poison_records.py --full``.
 """
 
 from __future__ import annotations

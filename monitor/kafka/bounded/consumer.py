@@ -25,22 +25,25 @@ from aiokafka.consumer.fetcher import (
 )
 from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.structs import OffsetAndMetadata
 
 from monitor.kafka.bounded.aborted import AbortedTransactions
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
-from monitor.kafka.bounded.known_logs import KnownLogs
+from monitor.kafka.bounded.known_logs import KnownLogs, is_of_another_log
 from monitor.kafka.bounded.unpacking import BatchTooLarge
 from monitor.kafka.bounds import MAX_RECORD_BYTES
 from monitor.kafka.connection import Connection
-from monitor.kafka.flexible_requests import TopicIdsRequest, topic_ids
+from monitor.kafka.flexible_requests import GONE, TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
 from monitor.kafka.record import Partition, Unreadable
 from monitor.kafka.start_offsets import StartRule, chosen
 from monitor.runtime.logs import logger
 
-#: Gives partitions of which nothing is committed their place; those left out are asked for again.
-#: None: the client does as it would without.
-Begin = Callable[[Collection[TopicPartition]], Awaitable[Mapping[TopicPartition, int] | None]]
+#: Partition → what the group has committed of it.
+Committed = Mapping[TopicPartition, OffsetAndMetadata]
+#: Gives such partitions their place; those left out are asked for again. None: the client does as
+#: it would without.
+Begin = Callable[[Committed], Awaitable[Mapping[TopicPartition, int] | None]]
 
 #: Of one answer of a broker: all of it is held, packed as it is.
 FETCH_BYTES = 50 * 1_048_576
@@ -241,8 +244,8 @@ class BoundedFetcher(Fetcher):
     ) -> None:
         """The fetcher holds no more unpacked records than there is room for; it tells of losses.
 
-        ``begin`` says where partitions without a committed offset are begun; those that it leaves
-        out are asked for again.
+        ``begin`` says where the partitions of a new assignment are begun; those that it leaves out
+        are asked for again.
         """
         fetcher.__class__ = cls
         fetcher._begin = begin
@@ -331,17 +334,15 @@ class BoundedFetcher(Fetcher):
         return woken
 
     async def _begun(self, assignment: Any, tps: Any, begin: Begin) -> bool:
-        """Give partitions without a committed offset their place; whether there are any."""
-        new = []
+        """Give partitions that have none their place; whether there are any."""
+        committed = {}
         for partition in tps:
             state = assignment.state_value(partition)
-            if state.has_valid_position or state.awaiting_reset:
-                continue
-            if (await state.fetch_committed()).offset == UNKNOWN_OFFSET:
-                new.append(partition)
-        if not new:
+            if not (state.has_valid_position or state.awaiting_reset):
+                committed[partition] = await state.fetch_committed()
+        if not committed:
             return False
-        found = await begin(new)
+        found = await begin(committed)
         if found is None:
             return False
         if not found:
@@ -393,25 +394,59 @@ class BoundedConsumer(AIOKafkaConsumer):
         """Connect."""
         await super().start()
         rule = self._start
-        begin = None if rule is None else partial(self._chosen, rule)
+        begin = None if rule is None else partial(self._places, rule)
         BoundedFetcher.take_over(self._fetcher, self._room, self._losses, begin)
 
-    async def _chosen(
-        self, rule: StartRule, partitions: Collection[TopicPartition]
+    async def _places(
+        self, rule: StartRule, committed: Committed
     ) -> Mapping[TopicPartition, int] | None:
-        await self._know_logs_of(partitions)
-        return await chosen(self, rule, partitions)
+        """Where the group has committed; where that is of another log, at the beginning of this."""
+        new = [part for part, one in committed.items() if one.offset == UNKNOWN_OFFSET]
+        ids: Mapping[str, str] | None = None
+        with suppress(*_NO_ANSWER):
+            ids = await self._ids_now({part.topic for part in committed})
+        # Of what is begun now the next look learns what log it is, where nobody has answered.
+        self.logs.begun(new, ids or {})
+        found = {}
+        for part, one in committed.items():
+            if one.offset == UNKNOWN_OFFSET or (ids is None and one.metadata):
+                continue
+            now = (ids or {}).get(part.topic)
+            if now == GONE and one.metadata:
+                continue
+            if now is None or not is_of_another_log(one.metadata or "", now):
+                found[part] = one.offset
+            else:
+                with suppress(*_NO_ANSWER):
+                    found[part] = await self._begin_of_another(part, one.offset)
+        read = [part for part in found if committed[part].metadata]
+        self.logs.begun(read, ids or {})
+        chosen_now = await chosen(self, rule, new) if new else {}
+        if chosen_now is None:
+            return found or None
+        return {**found, **chosen_now}
 
-    async def _know_logs_of(self, begun: Collection[TopicPartition]) -> None:
-        """Logs that are begun now, of which nothing is committed, are not others later on.
+    async def _begin_of_another(self, partition: TopicPartition, before: int) -> int:
+        async with asyncio.timeout(LOOK_LIMIT_S):
+            begin: int = (await self.beginning_offsets([partition]))[partition]
+        self._losses.went_back(Partition(*partition), before, begin)
+        return begin
 
-        Where nobody answers, the next look learns what they are.
-        """
-        found: dict[str, bytes] = {}
-        with suppress(*_TOO_OLD, *_NO_ANSWER):
+    async def _ids_now(self, topics: Collection[str]) -> Mapping[str, str]:
+        """As ``_ids``, soon or not at all; empty where brokers are too old to tell."""
+        with suppress(*_TOO_OLD):
             async with asyncio.timeout(LOOK_LIMIT_S):
-                found = await self._ids({partition.topic for partition in begun})
-        self.logs.begun(begun, found)
+                return await self._ids(topics)
+        return {}
+
+    async def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> None:
+        """Commit; with each offset goes the id of the log that it is of.
+
+        A commit may be accepted after its topic has been made anew, since the client tries again
+        what is refused meanwhile: whoever begins there next would pass by what the new log holds.
+        """
+        marked = {part: (at, self.logs.mark(part)) for part, at in (offsets or {}).items()}
+        await super().commit(marked if offsets is not None else None)
 
     def revoked(self) -> None:
         """Nothing is known of their logs any more, and nothing is learned before ``assigned``."""
@@ -510,13 +545,13 @@ class BoundedConsumer(AIOKafkaConsumer):
             return is_known
         return True
 
-    async def _go_by(self, ids: Mapping[str, bytes]) -> None:
+    async def _go_by(self, ids: Mapping[str, str]) -> None:
         for topic, old in self.logs.looked(self.assignment(), ids).items():
             if old:
                 await self._begin_again(topic, old)
             self._fetcher.forget_beginnings(topic)
 
-    async def _ids(self, topics: Collection[str]) -> dict[str, bytes]:
+    async def _ids(self, topics: Collection[str]) -> dict[str, str]:
         if not topics:
             return {}
         if (node := self._client.get_random_node()) is None:

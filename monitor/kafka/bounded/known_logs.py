@@ -9,6 +9,21 @@ from aiokafka import TopicPartition
 from monitor.kafka.flexible_requests import GONE
 
 
+def is_of_another_log(mark: str, found: str) -> bool:
+    """Whether what was committed with this mark says nothing of the log that was found.
+
+    What was brought from another cluster, as MirrorMaker brings it, was put right on the way; and
+    of what stands there without a mark, or with another tool's, nothing is known.
+
+    >>> is_of_another_log("c/1", "c/2"), is_of_another_log("c/1", "c/1")
+    (True, False)
+    >>> is_of_another_log("other/1", "c/2"), is_of_another_log("", "c/2")
+    (False, False)
+    """
+    cluster, _, _ = found.rpartition("/")
+    return mark != found and mark.startswith(f"{cluster}/")
+
+
 class KnownLogs:
     """What is known of the partitions of one assignment, and of topics since the start.
 
@@ -16,25 +31,25 @@ class KnownLogs:
 
     >>> one, other = TopicPartition("t", 0), TopicPartition("t", 1)
     >>> known = KnownLogs()
-    >>> known.looked([one], {"t": b"1"})
+    >>> known.looked([one], {"t": "c/1"})
     {'t': []}
-    >>> known.begun([other], {"t": b"2"})
-    >>> known.looked([one, other], {"t": b"2"}), known.is_old(one), known.is_old(other)
+    >>> known.begun([other], {"t": "c/2"})
+    >>> known.looked([one, other], {"t": "c/2"}), known.is_old(one), known.is_old(other)
     ({'t': [TopicPartition(topic='t', partition=0)]}, True, False)
     >>> known.begun_again([one])
-    >>> known.looked([one, other], {"t": b"2"})
+    >>> known.looked([one, other], {"t": "c/2"})
     {'t': []}
     """
 
     def __init__(self) -> None:
-        self._ids: dict[TopicPartition, bytes] = {}
+        self._ids: dict[TopicPartition, str] = {}
         self._old: set[TopicPartition] = set()
         #: Their topic was not there at the last look.
         self._gone: set[TopicPartition] = set()
-        self._latest: dict[str, bytes] = {}
+        self._latest: dict[str, str] = {}
         self._made_anew: set[str] = set()
 
-    def begun(self, partitions: Collection[TopicPartition], ids: Mapping[str, bytes]) -> None:
+    def begun(self, partitions: Collection[TopicPartition], ids: Mapping[str, str]) -> None:
         """Nothing was read of these before; without an id the next look learns it."""
         for partition in partitions:
             self._ids.pop(partition, None)
@@ -45,7 +60,7 @@ class KnownLogs:
         self._see(ids)
 
     def looked(
-        self, assigned: Collection[TopicPartition], ids: Mapping[str, bytes]
+        self, assigned: Collection[TopicPartition], ids: Mapping[str, str]
     ) -> dict[str, list[TopicPartition]]:
         """Topic that is there → its partitions that are read in a log that is no more."""
         for partition in assigned:
@@ -61,17 +76,21 @@ class KnownLogs:
         there = [topic for topic, found in ids.items() if found != GONE]
         return {topic: sorted(p for p in self._old if p.topic == topic) for topic in there}
 
-    def _known(self, partition: TopicPartition, found: bytes) -> bytes:
+    def _known(self, partition: TopicPartition, found: str) -> str:
         """Its log; of one that was gone, and never looked at, that of its topic before it went."""
         before = self._latest.get(partition.topic, found) if partition in self._gone else found
         return self._ids.get(partition, before)
 
-    def _see(self, ids: Mapping[str, bytes]) -> None:
+    def _see(self, ids: Mapping[str, str]) -> None:
         for topic, found in ids.items():
             if found != GONE:
                 if self._latest.get(topic, found) != found:
                     self._made_anew.add(topic)
                 self._latest[topic] = found
+
+    def mark(self, partition: TopicPartition) -> str:
+        """What is committed beside an offset: the id of the log that it is of, if it is known."""
+        return self._ids.get(partition, "")
 
     def begun_again(self, partitions: Collection[TopicPartition]) -> None:
         """They are read from the beginning of their new log now."""

@@ -8,12 +8,18 @@ queue of the scheduler, able to run, while the machine's cores were given to oth
 of the machine only, and is left out. What is left is never less than the CPU time that the process
 has used meanwhile: so long it would have taken on a machine of its own. Who waits for something
 else, as for a lock, stands in no queue, and all of it counts.
+
+Where the machine is a guest, its host may take the cores away, and the guest counts that as CPU
+time of whoever seemed to run. It says how much it was (``steal``, ``man 5 proc_stat``), and that is
+left out, too: of the one core from which most was taken.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -86,13 +92,31 @@ def times(pid: int | str) -> Times:
     return found
 
 
-def own_s(took: float, ran: float, queued: float) -> float:
+def stolen(stat: str) -> dict[str, float]:
+    """Core → the seconds that the machine's host has taken from it, by ``/proc/stat``.
+
+    >>> stolen("cpu 9 0 0 9 0 0 0 300 0 0\\ncpu0 9 0 0 9 0 0 0 250 0 0\\nintr 7")
+    {'cpu0': 2.5}
+    """
+    rows = (line.split() for line in stat.splitlines() if re.match(r"cpu\d", line))
+    return {row[0]: int(row[8]) / os.sysconf("SC_CLK_TCK") for row in rows if len(row) > 8}
+
+
+def _stolen() -> dict[str, float]:
+    with suppress(OSError):
+        return stolen(Path("/proc/stat").read_text("ascii"))
+    return {}
+
+
+def own_s(took: float, ran: float, queued: float, stolen_s: float = 0.0) -> float:
     """How much of an answer's time is the process's own doing.
 
     >>> own_s(3.0, ran=0.5, queued=2.0), own_s(3.0, ran=2.5, queued=2.0), own_s(3.0, 0.0, 0.0)
     (1.0, 2.5, 3.0)
+    >>> own_s(3.0, ran=2.5, queued=0.0, stolen_s=1.0), own_s(3.0, 2.5, 2.0, stolen_s=1.0)
+    (2.0, 1.5)
     """
-    return min(took, max(took - queued, ran))
+    return max(0.0, min(took, max(took - queued, ran)) - stolen_s)
 
 
 def _status(host: str, port: int) -> int | str:
@@ -113,13 +137,16 @@ def main(url: str, pid: str, file: str) -> None:
     assert place.port is not None
     with open(file, "a", encoding="utf-8", buffering=1) as out:
         while True:
-            before, prober, began = times(pid), times("self"), time.monotonic()
+            before, prober, taken = times(pid), times("self"), _stolen()
+            began = time.monotonic()
             out.write(json.dumps({"asked": began}) + "\n")
             status = _status(place.hostname, place.port)
             took, after = time.monotonic() - began, times(pid)
             queued = after.queued - before.queued + times("self").queued - prober.queued
             # A thread that has ended meanwhile is not counted any more.
-            own = own_s(took, max(0.0, after.ran - before.ran), max(0.0, queued))
+            ran = max(0.0, after.ran - before.ran)
+            gone = max((s - taken.get(core, s) for core, s in _stolen().items()), default=0.0)
+            own = own_s(took, ran, max(0.0, queued), gone)
             out.write(json.dumps({"took": took, "own": own, "status": status}) + "\n")
             time.sleep(EVERY_S)
 

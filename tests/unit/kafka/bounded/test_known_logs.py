@@ -8,7 +8,7 @@ from monitor.kafka.bounded.known_logs import KnownLogs
 from monitor.kafka.flexible_requests import GONE
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
-OLD, NEW, MISSING = {"t": b"1"}, {"t": b"2"}, {"t": GONE}
+OLD, NEW, MISSING = {"t": "c/1"}, {"t": "c/2"}, {"t": GONE}
 
 
 def test_what_is_begun_in_a_log_made_anew_is_not_begun_again() -> None:
@@ -111,4 +111,16 @@ def test_nothing_is_known_of_logs_that_another_member_may_have_read() -> None:
     known.looked([HERE, THERE], NEW)
     known.revoked()
     assert not known.is_old(HERE)
-    assert known.looked([HERE], {"t": b"3"}) == {"t": []}
+    assert known.looked([HERE], {"t": "c/3"}) == {"t": []}
+
+
+def test_the_mark_of_a_commit_is_the_log_that_was_read() -> None:
+    """Until a look has found another one; of a log that nobody told of there is none."""
+    known = KnownLogs()
+    assert known.mark(HERE) == ""
+    known.begun([HERE], OLD)
+    assert known.mark(HERE) == OLD["t"]
+    known.looked([HERE], MISSING)
+    assert known.mark(HERE) == OLD["t"]
+    known.looked([HERE], NEW)
+    assert known.mark(HERE) == NEW["t"]
