@@ -17,8 +17,6 @@ from _pytest.assertion import rewrite
 from _pytest.assertion.rewrite import assertstate_key
 from _pytest.terminal import TerminalReporter
 
-from tests.servers.kafka_broker import missing_kafka
-
 #: Files that take a minute or more, the longest first: begun last they would be waited for.
 LONGEST = (
     "tests/e2e/test_chaos.py",
@@ -92,10 +90,10 @@ class FailuresAtOnce:
 def pytest_xdist_auto_num_workers() -> int:
     """What ``-n auto`` means: more than there are cores, for tests often wait.
 
-    With a broker they wait more: for what takes its time in several processes.
+    Two for each keep the cores busy. With more, what a test starts comes to nothing for seconds.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return 2 * (cores or 1) if missing_kafka() else 5 * (cores or 1) // 2
+    return 2 * (cores or 1)
 
 
 def compile_share(config: pytest.Config) -> None:

@@ -13,11 +13,13 @@ from tests.dashboards import BUILT_IN, Json, filled, inside
 
 #: Points of a chart, as on a screen of middling size.
 POINTS: Final = 300
+#: Seconds between two scrapes, and for one: a busy machine answers within two.
+SCRAPE_S: Final = 2
 Series = list[Json]
 
 
 class Asked:
-    """``url`` is a Prometheus that scrapes every second; a context manager."""
+    """``url`` is a Prometheus that scrapes every ``SCRAPE_S`` seconds; a context manager."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -68,7 +70,8 @@ class Asked:
 
 async def chosen(asked: Asked, dashboard: Json, seconds: float) -> dict[str, str]:
     """The values of the variables when the dashboard is opened: all of many, the first of one."""
-    values = {"__rate_interval": "4s", "__range": f"{math.ceil(seconds)}s", "__interval": "1s"}
+    rate_s, range_s = 4 * SCRAPE_S, math.ceil(seconds)
+    values = {"__rate_interval": f"{rate_s}s", "__range": f"{range_s}s", "__interval": "1s"}
     assert values.keys() == BUILT_IN.keys()
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "textbox":
