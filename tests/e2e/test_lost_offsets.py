@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import (
     Record,
     admin_client,
+    committed,
     create_topic,
     delete_topic,
     produce,
@@ -73,12 +75,24 @@ async def scored(scorer: MonitorProcess, number: int) -> None:
     await until(are, f"{number} scores")
 
 
+async def mark_of(broker: str, group: str) -> str:
+    """What stands beside the one offset that the group has committed: which log it is of."""
+    async with admin_client(broker) as admin:
+        (one,) = (await admin.list_consumer_group_offsets(group)).values()
+    return str(one.metadata)
+
+
 async def commit(broker: str, group: str, place: TopicPartition, offset: int, mark: str) -> None:
     """As a member of the group that no other member sees."""
     options = {"group_id": group, "enable_auto_commit": False}
     async with AIOKafkaConsumer(bootstrap_servers=broker, **options) as member:
         member.assign([place])
         await member.commit({place: (offset, mark)})
+
+
+async def _has_committed(broker: str, topics: Topics, offset: int) -> bool:
+    group, inputs = topics["kafka__group_id"], topics["kafka__topics__interactions"]
+    return await committed(broker, group, inputs) == {0: offset}
 
 
 async def _ended_or_lost(scorer: MonitorProcess, number: int) -> bool:
@@ -178,12 +192,14 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
     """40 are read, the topic is made anew while the scorer sleeps, 20 come: 60 have ended, and it
     has neither died nor lost one; told, and nothing of it is a loss."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
-    inputs = topics["kafka__topics__interactions"]
+    inputs, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
     scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
     try:
         await scorer.ready()
         names = await send(broker, inputs, 0, 40)
         await scored(scorer, 40)
+        await until(lambda: _has_committed(broker, topics, 40), "a commit")
+        mark = await mark_of(broker, group)
         os.kill(scorer.pid, signal.SIGSTOP)
         try:
             await make_anew(broker, inputs)
@@ -191,6 +207,8 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
         finally:
             os.kill(scorer.pid, signal.SIGCONT)
         await scored(scorer, 60)
+        await until(lambda: _has_committed(broker, topics, 20), "a commit in the new log")
+        assert await mark_of(broker, group) != mark
         await send(broker, inputs, 60, 1)
         await scored(scorer, 61)
         samples = await scorer.metrics()
@@ -307,12 +325,11 @@ async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
         await send(broker, inputs, 0, 10)
         await scored(scorer, 10)
         await scorer.end()
-        async with admin_client(broker) as admin:
-            (of_old,) = (await admin.list_consumer_group_offsets(group)).values()
-        assert of_old.offset == 10
+        mark = await mark_of(broker, group)
+        assert await committed(broker, group, inputs) == {0: 10}
         await make_anew(broker, inputs)
         names = await send(broker, inputs, 10, 30)
-        await commit(broker, group, place, 10, "" if by_hand else of_old.metadata)
+        await commit(broker, group, place, 10, "" if by_hand else mark)
         number = 20 if by_hand else 30
         scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
         await scorer.ready()
@@ -326,6 +343,35 @@ async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
     assert outcomes(samples) == {"scored": number + 1}
     assert told_of == ([] if by_hand else [(10, 0)])
     assert {*names[-number:], "i40"} <= await judged(broker, topics)
+
+
+async def test_a_commit_of_the_old_log_is_told_once_where_the_new_one_is_empty(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The beginning of the new log is committed though nothing is read of it."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
+    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await send(broker, inputs, 0, 10)
+        await scored(scorer, 10)
+        await scorer.end()
+        mark = await mark_of(broker, group)
+        await make_anew(broker, inputs)
+        await commit(broker, group, TopicPartition(inputs, 0), 10, mark)
+        for name, expected in (("first", [(10, 0)]), ("second", [])):
+            scorer = MonitorProcess("score", broker, tmp_path, name, **topics)
+            await scorer.ready()
+            if expected:
+                await until(partial(told, scorer, "offsets_went_back"), "that it is another log")
+            else:
+                await send(broker, inputs, 10, 5)
+                await scored(scorer, 5)
+            assert told(scorer, "offsets_went_back") == expected
+            await scorer.end()
+    finally:
+        await scorer.end()
 
 
 async def test_an_exporter_notices_another_log_soon_after_its_start(

@@ -369,6 +369,10 @@ class BoundedFetcher(Fetcher):
             return None
         return self._out_of_range.pop(partition, position)
 
+    def has_begun_again(self, partition: TopicPartition) -> bool:
+        """Whether it is read from the beginning of a log of which no look has told yet."""
+        return partition in self._begun_again
+
     def forget_beginnings(self, topic: str) -> None:
         """The topic's log is known to be what it is now."""
         self._begun_again = {part for part in self._begun_again if part.topic != topic}
@@ -407,28 +411,34 @@ class BoundedConsumer(AIOKafkaConsumer):
             ids = await self._ids_now({part.topic for part in committed})
         # Of what is begun now the next look learns what log it is, where nobody has answered.
         self.logs.begun(new, ids or {})
-        found = {}
+        found: dict[TopicPartition, int] = {}
+        is_left_out = False
         for part, one in committed.items():
-            if one.offset == UNKNOWN_OFFSET or (ids is None and one.metadata):
+            if one.offset == UNKNOWN_OFFSET:
                 continue
             now = (ids or {}).get(part.topic)
-            if now == GONE and one.metadata:
+            if one.metadata and (ids is None or now == GONE):
+                is_left_out = True
                 continue
+            if one.metadata:
+                self.logs.begun([part], ids or {})
             if now is None or not is_of_another_log(one.metadata or "", now):
                 found[part] = one.offset
-            else:
-                with suppress(*_NO_ANSWER):
-                    found[part] = await self._begin_of_another(part, one.offset)
-        read = [part for part in found if committed[part].metadata]
-        self.logs.begun(read, ids or {})
+                continue
+            try:
+                found[part] = await self._begin_of_another(part, one.offset)
+            except _NO_ANSWER:
+                is_left_out = True
         chosen_now = await chosen(self, rule, new) if new else {}
         if chosen_now is None:
-            return found or None
+            return found if found or is_left_out else None
         return {**found, **chosen_now}
 
     async def _begin_of_another(self, partition: TopicPartition, before: int) -> int:
+        """Its log's beginning, committed at once: it is told once, also where nothing is there."""
         async with asyncio.timeout(LOOK_LIMIT_S):
             begin: int = (await self.beginning_offsets([partition]))[partition]
+            await self.commit({partition: begin})
         self._losses.went_back(Partition(*partition), before, begin)
         return begin
 
@@ -445,8 +455,12 @@ class BoundedConsumer(AIOKafkaConsumer):
         A commit may be accepted after its topic has been made anew, since the client tries again
         what is refused meanwhile: whoever begins there next would pass by what the new log holds.
         """
-        marked = {part: (at, self.logs.mark(part)) for part, at in (offsets or {}).items()}
+        marked = {part: (at, self._mark(part)) for part, at in (offsets or {}).items()}
         await super().commit(marked if offsets is not None else None)
+
+    def _mark(self, partition: TopicPartition) -> str:
+        """None where a broker has refused the position: which log it is, the next look learns."""
+        return "" if self._fetcher.has_begun_again(partition) else self.logs.mark(partition)
 
     def revoked(self) -> None:
         """Nothing is known of their logs any more, and nothing is learned before ``assigned``."""

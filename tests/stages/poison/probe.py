@@ -11,7 +11,7 @@ else, as for a lock, stands in no queue, and all of it counts.
 
 Where the machine is a guest, its host may take the cores away, and the guest counts that as CPU
 time of whoever seemed to run. It says how much it was (``steal``, ``man 5 proc_stat``), and that is
-left out, too: of the one core from which most was taken.
+left out, too: of the one core from which most was taken, and no more than it seemed to run.
 """
 
 from __future__ import annotations
@@ -115,8 +115,10 @@ def own_s(took: float, ran: float, queued: float, stolen_s: float = 0.0) -> floa
     (1.0, 2.5, 3.0)
     >>> own_s(3.0, ran=2.5, queued=0.0, stolen_s=1.0), own_s(3.0, 2.5, 2.0, stolen_s=1.0)
     (2.0, 1.5)
+    >>> own_s(2.3, ran=0.0, queued=0.0, stolen_s=1.0)
+    2.3
     """
-    return max(0.0, min(took, max(took - queued, ran)) - stolen_s)
+    return min(took, max(took - queued, ran)) - min(stolen_s, ran)
 
 
 def _status(host: str, port: int) -> int | str:
