@@ -92,7 +92,7 @@ async def all_judged(
         api_base=server.url,
         api_key="none",
         pipeline=pipeline,
-        attempt_timeout_s=4.0,
+        attempt_timeout_s=8.0,
         retries=retries,
         relevant_to_question="judged" if relevance else "labels",
         examples=examples,
