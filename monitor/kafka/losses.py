@@ -72,3 +72,17 @@ class Losses:
             hint="the topic was made anew, or its log was cut: it is read from its beginning",
         )
         self._went_back.add(partition.topic, 1)
+
+
+class Unheard(Losses):
+    """Of who only looks at a topic, once: what is gone by then is missed by nobody."""
+
+    def lost(self, partition: Partition, begin: int, end: int) -> None:
+        """The offsets from ``begin`` up to, but without, ``end`` were deleted meanwhile."""
+        gone = {"from": begin, "to": end - 1}
+        logger().debug("offsets_gone", **partition._asdict(), **gone)
+
+    def went_back(self, partition: Partition, position: int, begin: int) -> None:
+        """The log is another one meanwhile."""
+        gone = {"from": position, "to": begin}
+        logger().debug("offsets_gone", **partition._asdict(), **gone)

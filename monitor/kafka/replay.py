@@ -15,6 +15,7 @@ from monitor.errors import DependencyRefused
 from monitor.kafka.bounded.consumer import BoundedConsumer
 from monitor.kafka.connection import Connection
 from monitor.kafka.idle import Silence
+from monitor.kafka.losses import Unheard
 from monitor.kafka.metadata import ClusterView
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently, stopped
@@ -89,6 +90,7 @@ class TopicScan:
         client = await start_patiently(
             lambda: BoundedConsumer(
                 connection,
+                losses=Unheard(),
                 group_id=group_id,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",

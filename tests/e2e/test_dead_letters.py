@@ -178,9 +178,12 @@ async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
     assert sorted(await scored(broker, topics)) == ["free", "held"]
     large, *rest = await read_all(broker, dead)
     assert (large.value, dict(large.headers)["x-error.value_omitted"]) == (b"", b"4000")
-    for small in rest:
-        assert small.value == bad(0).value
-        assert "x-error.value_omitted" not in dict(small.headers)
+    # Between the refusal of a whole letter and its next form, without the value, the topic may have
+    # been given its limit back: so it may be for those that waited, and says so.
+    bare = [small for small in rest if "x-error.value_omitted" in dict(small.headers)]
+    assert len(bare) <= 8
+    assert {small.value for small in bare} <= {b""}
+    assert {small.value for small in rest if small not in bare} == {bad(0).value}
     assert sorted(int(dict(small.headers)["x-error.offset"]) for small in rest) == [*range(1, 21)]
     hints = [event["hint"] for event in scorer.events() if event["event"] == "partition_held"]
     # A busy machine may take its time for a letter: that is told, too, each time.

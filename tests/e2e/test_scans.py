@@ -6,11 +6,15 @@ import sys
 import time
 from asyncio import Event, create_subprocess_exec, to_thread
 from asyncio.subprocess import PIPE
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiokafka import TopicPartition
+from aiokafka.admin import RecordsToDelete
 
 from monitor.app.connections import connection
 from monitor.config import load
@@ -19,14 +23,42 @@ from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
 from monitor.runtime.health import Health
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
-from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.servers.kafka_topics import Record, admin_client, create_topic, produce, read_all
 from tests.stages.process import until
+from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 
 TOPIC, MADE_UP, SILENCE_S = "letters", "made-up", 1.0
 #: Together far more than a client fetches ahead.
 RECORDS = [Record(b"x" * 900_000) for _ in range(12)]
 SAID = r"cannot read topic letters: nothing came for 1 s; check that its brokers are there"
+
+
+async def test_what_is_deleted_under_a_look_at_a_topic_is_nobodys_loss(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics
+) -> None:
+    """A scorer looks at its backlog beside reading it: what both miss is counted once."""
+    topic, broker = (await make_topics())["kafka__topics__interactions"], kafka_broker.bootstrap
+    await produce(broker, topic, [replace(record, partition=0) for record in RECORDS])
+    kafka = connection(load({}, None, {"kafka.bootstrap_servers": broker}))
+    counted = Counter[str]()
+    kafka.losses.counted_by(
+        lambda name, number: counted.update({name: number}),
+        lambda name, number: counted.update({name: number}),
+    )
+    scan, offsets = await TopicScan.start(kafka, Health(time.monotonic)), list[int]()
+    try:
+        async for record in scan.records(topic):
+            offsets.append(record.offset)
+            if len(offsets) == 1:
+                async with admin_client(broker) as admin:
+                    place = TopicPartition(topic, 0)
+                    await admin.delete_records({place: RecordsToDelete(len(RECORDS) - 1)})
+    finally:
+        await scan.stop()
+    assert len(offsets) < len(RECORDS), "some were gone before they were read"
+    assert offsets[-1] == len(RECORDS) - 1
+    assert +counted == {}
 
 
 async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> None:

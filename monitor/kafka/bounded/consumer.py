@@ -379,17 +379,26 @@ class BoundedFetcher(Fetcher):
 
 
 class BoundedConsumer(AIOKafkaConsumer):
-    """aiokafka's consumer with the bounds of its connection."""
+    """aiokafka's consumer with the bounds of its connection.
+
+    It tells ``losses`` of what it misses; without them those who count for the connection.
+    """
 
     def __init__(
-        self, connection: Connection, *, start: StartRule | None = None, **options: Any
+        self,
+        connection: Connection,
+        *,
+        start: StartRule | None = None,
+        losses: Losses | None = None,
+        **options: Any,
     ) -> None:
         self._start = start
         most = connection.max_read_bytes
         options.setdefault("fetch_max_bytes", min(FETCH_BYTES, most))
         options.setdefault("isolation_level", connection.isolation_level)
         super().__init__(**connection.options(), **options)
-        self._room, self._losses = Room(most, connection.max_record_bytes), connection.losses
+        self._room = Room(most, connection.max_record_bytes)
+        self._losses = losses or connection.losses
         self.logs = KnownLogs()
         self._looked_at, self._looking = -LOOK_S, asyncio.Lock()
         self._may_look = True
