@@ -43,9 +43,7 @@ class Crew:
             self._directory,
             f"scorer{place}",
             module=self._module,
-            **KILLED,
-            **self._settings,
-            **next(self._turns),
+            **{**KILLED, **self._settings, **next(self._turns)},
         )
 
     async def ready(self) -> None:
