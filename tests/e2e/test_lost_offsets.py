@@ -82,6 +82,19 @@ async def mark_of(broker: str, group: str) -> str:
     return str(one.metadata)
 
 
+async def mark_of_ten_read(broker: str, topics: Topics, directory: Path) -> str:
+    """What a scorer has committed beside the offset 10, when it has read ten and ended."""
+    scorer = MonitorProcess("score", broker, directory, "scorer", **topics)
+    try:
+        await scorer.ready()
+        await send(broker, topics["kafka__topics__interactions"], 0, 10)
+        await scored(scorer, 10)
+    finally:
+        await scorer.end()
+    assert await _has_committed(broker, topics, 10)
+    return await mark_of(broker, topics["kafka__group_id"])
+
+
 async def commit(broker: str, group: str, place: TopicPartition, offset: int, mark: str) -> None:
     """As a member of the group that no other member sees."""
     options = {"group_id": group, "enable_auto_commit": False}
@@ -318,20 +331,13 @@ async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
     the next scorer reads the whole of the new log. What an operator sets by hand holds."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     inputs, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
-    place = TopicPartition(inputs, 0)
-    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    mark = await mark_of_ten_read(broker, topics, tmp_path)
+    await make_anew(broker, inputs)
+    names = await send(broker, inputs, 10, 30)
+    await commit(broker, group, TopicPartition(inputs, 0), 10, "" if by_hand else mark)
+    number = 20 if by_hand else 30
+    scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
     try:
-        await scorer.ready()
-        await send(broker, inputs, 0, 10)
-        await scored(scorer, 10)
-        await scorer.end()
-        mark = await mark_of(broker, group)
-        assert await committed(broker, group, inputs) == {0: 10}
-        await make_anew(broker, inputs)
-        names = await send(broker, inputs, 10, 30)
-        await commit(broker, group, place, 10, "" if by_hand else mark)
-        number = 20 if by_hand else 30
-        scorer = MonitorProcess("score", broker, tmp_path, "again", **topics)
         await scorer.ready()
         await scored(scorer, number)
         await send(broker, inputs, 40, 1)
@@ -351,27 +357,24 @@ async def test_a_commit_of_the_old_log_is_told_once_where_the_new_one_is_empty(
     """The beginning of the new log is committed though nothing is read of it."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     inputs, group = topics["kafka__topics__interactions"], topics["kafka__group_id"]
-    scorer = MonitorProcess("score", broker, tmp_path, "scorer", **topics)
+    mark = await mark_of_ten_read(broker, topics, tmp_path)
+    await make_anew(broker, inputs)
+    await commit(broker, group, TopicPartition(inputs, 0), 10, mark)
+    first = MonitorProcess("score", broker, tmp_path, "first", **topics)
     try:
-        await scorer.ready()
-        await send(broker, inputs, 0, 10)
-        await scored(scorer, 10)
-        await scorer.end()
-        mark = await mark_of(broker, group)
-        await make_anew(broker, inputs)
-        await commit(broker, group, TopicPartition(inputs, 0), 10, mark)
-        for name, expected in (("first", [(10, 0)]), ("second", [])):
-            scorer = MonitorProcess("score", broker, tmp_path, name, **topics)
-            await scorer.ready()
-            if expected:
-                await until(partial(told, scorer, "offsets_went_back"), "that it is another log")
-            else:
-                await send(broker, inputs, 10, 5)
-                await scored(scorer, 5)
-            assert told(scorer, "offsets_went_back") == expected
-            await scorer.end()
+        await first.ready()
+        await until(partial(told, first, "offsets_went_back"), "that it is another log")
     finally:
-        await scorer.end()
+        await first.end()
+    second = MonitorProcess("score", broker, tmp_path, "second", **topics)
+    try:
+        await second.ready()
+        await send(broker, inputs, 10, 5)
+        await scored(second, 5)
+    finally:
+        await second.end()
+    assert told(first, "offsets_went_back") == [(10, 0)]
+    assert told(second, "offsets_went_back") == []
 
 
 async def test_an_exporter_notices_another_log_soon_after_its_start(
