@@ -36,6 +36,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.flexible_requests import GONE, TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
 from monitor.kafka.record import Partition, Unreadable
+from monitor.kafka.refusals import REFUSALS
 from monitor.kafka.start_offsets import StartRule, chosen
 from monitor.runtime.logs import logger
 
@@ -436,7 +437,8 @@ class BoundedConsumer(AIOKafkaConsumer):
                 continue
             try:
                 found[part] = await self._begin_of_another(part, one.offset)
-            except _NO_ANSWER:
+            except _NO_ANSWER as error:
+                logger().debug("log_not_begun_again", error=f"{type(error).__name__}: {error}")
                 is_left_out = True
         chosen_now = await chosen(self, rule, new) if new else {}
         if chosen_now is None:
@@ -447,7 +449,8 @@ class BoundedConsumer(AIOKafkaConsumer):
         """Its log's beginning, committed at once: it is told once, also where nothing is there."""
         async with asyncio.timeout(LOOK_LIMIT_S):
             begin: int = (await self.beginning_offsets([partition]))[partition]
-            await self.commit({partition: begin})
+            with suppress(*REFUSALS):  # whoever commits what is read meets it again, and says it
+                await self.commit({partition: begin})
         self._losses.went_back(Partition(*partition), before, begin)
         return begin
 
