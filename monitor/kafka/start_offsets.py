@@ -15,7 +15,8 @@ from aiokafka import TopicPartition, errors
 from monitor.runtime.logs import logger
 
 REQUEST_LIMIT_S: Final = 10.0
-_REFUSED = (
+#: A right is missing: asked again, a broker says the same.
+NO_RIGHT: Final = (
     errors.TopicAuthorizationFailedError,
     errors.GroupAuthorizationFailedError,
     errors.ClusterAuthorizationFailedError,
@@ -74,7 +75,7 @@ async def chosen(
             found = await begun(client, rule, sorted(partitions), read)
             await client.commit(found)
             ends = await client.end_offsets(list(found))
-    except _REFUSED as error:
+    except NO_RIGHT as error:
         logger().debug("start_not_chosen", error=f"{type(error).__name__}: {error}")
         return None
     except (errors.KafkaError, TimeoutError) as error:  # a rebalance, or away: it is asked again

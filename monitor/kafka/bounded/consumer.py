@@ -36,8 +36,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.flexible_requests import GONE, TopicIdsRequest, topic_ids
 from monitor.kafka.losses import Losses
 from monitor.kafka.record import Partition, Unreadable
-from monitor.kafka.refusals import REFUSALS
-from monitor.kafka.start_offsets import StartRule, chosen
+from monitor.kafka.start_offsets import NO_RIGHT, StartRule, chosen
 from monitor.runtime.logs import logger
 
 #: Partition → what the group has committed of it.
@@ -449,7 +448,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         """Its log's beginning, committed at once: it is told once, also where nothing is there."""
         async with asyncio.timeout(LOOK_LIMIT_S):
             begin: int = (await self.beginning_offsets([partition]))[partition]
-            with suppress(*REFUSALS):  # whoever commits what is read meets it again, and says it
+            with suppress(*NO_RIGHT):  # whoever commits what is read meets it again, and says it
                 await self.commit({partition: begin})
         self._losses.went_back(Partition(*partition), before, begin)
         return begin
