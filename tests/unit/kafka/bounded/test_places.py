@@ -22,7 +22,7 @@ RULE = StartRule("earliest", lambda: EARLIEST)
 NOTHING = OffsetAndMetadata(UNKNOWN_OFFSET, "")
 
 
-class WithoutBroker(BoundedConsumer):
+class TellsIds(BoundedConsumer):
     """Knows what it is told: the ids of topics, and what the broker says to a commit."""
 
     def __init__(self, ids: Mapping[str, str] | Exception, refusal: Exception | None) -> None:
@@ -61,7 +61,7 @@ def places(
     refusal: Exception | None = None,
 ) -> tuple[Mapping[TopicPartition, int] | None, int]:
     """Partition → offset, and how many logs it has told of that are other ones."""
-    consumer = WithoutBroker(ids, refusal)
+    consumer = TellsIds(ids, refusal)
     return asyncio.run(consumer._places(RULE, committed)), consumer.told
 
 
