@@ -48,7 +48,9 @@ async def test_the_cache_goes_away_and_no_score_feels_it(
     cases = [one for one in made if one.by_reference is not None][:COUNT]
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
     cache = RedisServer(tmp_path)
-    settings = {"judge__cache__kind": "redis", "judge__cache__url": cache.url, **topics}
+    # A request that waits half a second for the processor would count as an error.
+    patient = {"judge__cache__timeout_s": 20}
+    settings = {"judge__cache__kind": "redis", "judge__cache__url": cache.url, **patient, **topics}
     async with JudgeServer(all_labels(cases)) as judge:
         asked = asking(judge, **settings) | {"judge__recheck_rate": 1}
         scorer = MonitorProcess("score", broker, tmp_path, "scorer", **asked)
