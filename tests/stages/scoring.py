@@ -13,6 +13,7 @@ from monitor.ingest.dead_letters.writer import DeadLetters
 from monitor.judge.limits.limits import Limits
 from monitor.judge.protocol import Judge
 from monitor.runtime.health import Health
+from monitor.runtime.threads import Threads
 from monitor.sampling.hashing import Sampler
 from monitor.scorer.intake import Policies
 from monitor.scorer.judging import ScoringPolicy
@@ -41,7 +42,7 @@ class Record(NamedTuple):
     headers: Sequence[tuple[str, bytes | None]] = ()
 
 
-async def run(value: bytes, judge: Judge, written: Memory) -> str:
+async def run(value: bytes, judge: Judge, written: Memory, threads: Threads | None = None) -> str:
     """Bring one record to its end; the outcome."""
     registry = CollectorRegistry()
     telemetry = ScorerTelemetry(registry)
@@ -53,6 +54,7 @@ async def run(value: bytes, judge: Judge, written: Memory) -> str:
         DeadLetters(written, "dead", gate, group="g", version="1"),
         telemetry,
         lambda: 1_795_176_000.0,
+        threads=threads,
     )
     work = scorer.begin(Record(value))
     if work is not None:
