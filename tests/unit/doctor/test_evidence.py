@@ -176,7 +176,13 @@ def test_the_period_is_that_of_an_exporter() -> None:
     assert "P is 24 h: evidence of 24 h to 2 d" in line(settings(), "t", taken, {}).found
     one = taken.seen.found[0]
     assert evidence_of(settings(), taken, one).period_s == DAY_S
-    assert delays(settings(**ONE_METRIC), taken, one) != delays(settings(**ONE_METRIC), found, one)
+    # Against a baseline that is given: to learn one in each monitor takes three times as long.
+    chosen, given = settings(**ONE_METRIC, **GIVEN), one._replace(is_given=True)
+    of_a_day, of_a_week = (
+        delays(chosen, each._replace(seen=each.seen._replace(found=[given])), given)
+        for each in (taken, found)
+    )
+    assert of_a_day != of_a_week
 
 
 def test_of_a_new_application_nothing_is_foretold() -> None:
