@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from monitor.ingest.consumer.offsets import OffsetTracker
 from monitor.ingest.work import Work
-from monitor.kafka.record import KafkaRecord, Partition, last_offset, size
+from monitor.kafka.record import KafkaRecord, Partition, last_offset, size, weight
 
 
 class Pending(NamedTuple):
@@ -46,6 +46,7 @@ class PartitionState:
     bytes_under_way: int = 0
     next_log: list[Sequence[KafkaRecord]] = field(default_factory=list)
     is_left: bool = False
+    _first_weighs: int | None = None
 
     def read(self, batch: Sequence[KafkaRecord], left: Sequence[KafkaRecord]) -> None:
         """A batch of the partition has been read, and ``left`` of it needs work, in order.
@@ -67,8 +68,16 @@ class PartitionState:
         self.read_to = last
         self.last_record_time = batch[-1].timestamp / 1000
 
+    @property
+    def first_weighs(self) -> int:
+        """The ``weight`` of the first that waits, counted once: each work that ends asks for it."""
+        if self._first_weighs is None:
+            self._first_weighs = weight(self.waiting[0].record.value)
+        return self._first_weighs
+
     def next_pending(self) -> Pending:
         """The first that waits, which does so no more."""
+        self._first_weighs = None
         pending = self.waiting.popleft()
         self.bytes_waiting -= size(pending.record)
         return pending
@@ -76,6 +85,7 @@ class PartitionState:
     def leave_waiting(self) -> None:
         """What waits is somebody else's, who reads on where the next log begins."""
         self.waiting.clear()
+        self._first_weighs = None
         self.bytes_waiting = 0
         self.is_left = True
 

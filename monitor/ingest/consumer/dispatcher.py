@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from monitor.ingest.consumer.assignment import PartitionState
 from monitor.ingest.consumer.worker import LoopLimits, Worker
 from monitor.ingest.work import PARKED_STATES, Work
-from monitor.kafka.record import KafkaRecord, Partition, Unreadable, weight
+from monitor.kafka.record import KafkaRecord, Partition, Unreadable
 from monitor.records import Reason
 
 PAUSE_AT, RESUME_AT = 0.75, 0.25
@@ -81,7 +81,7 @@ class Dispatcher:
             state = self._turns.popleft()
             if state.fenced or not state.waiting:
                 continue
-            found = weight(state.waiting[0].record.value)
+            found = state.first_weighs
             if not self._may_begin(state, found):
                 without_room.append(state)
                 continue

@@ -282,6 +282,34 @@ async def test_of_large_records_few_are_under_way_at_once() -> None:
         await soon(lambda: stage.consumer.committed(A) == 3, "all of them")
 
 
+class CountedBytes(bytes):
+    """Bytes that know how often something was counted in them."""
+
+    counted = 0
+
+    def count(self, *searched: Any) -> int:
+        """One more."""
+        self.counted += 1
+        return super().count(*searched)
+
+
+async def test_what_waits_is_weighed_once() -> None:
+    """To count the commas of megabytes takes milliseconds, and each work that ends asks for it."""
+    weighed = [CountedBytes(b"[" + b"1," * 200_000) for _ in range(3)]
+    async with staged(A, B) as stage:
+        await stage.read(
+            [Record(n, value=one) for n, one in enumerate(weighed)], batch(B, *range(7))
+        )
+        begun = stage.worker.begun
+        await soon(lambda: len(begun) == 8, "the first of A, and all of B")
+        for number in range(7):
+            stage.worker.end(B, number)
+        await soon(lambda: len(stage.worker.done) == 7, "their ends")
+        stage.worker.end(A, 0, 1, 2)
+        await soon(lambda: stage.consumer.committed(A) == 3, "all of them")
+    assert [one.counted for one in weighed] == [1, 1, 1]
+
+
 async def test_others_have_their_turn_between_records_that_begin() -> None:
     """To decode a megabyte takes a while, in which no health check would be answered."""
     some = b"a" * 100_000
