@@ -181,7 +181,7 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(whole, bare, symlinks=True, ignore=own)
     (packages,) = bare.glob("lib/*/site-packages")
     for ours in Path(sysconfig.get_path("purelib")).glob("pip*"):
-        shutil.copytree(ours, packages / ours.name)
+        (packages / ours.name).symlink_to(ours)  # nine hundred files that nobody changes
     (bare / "bin" / "uv").symlink_to(UV)
     folder = tmp_path_factory.mktemp("quick")
     program(
@@ -193,6 +193,29 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "esac",
     )
     return folder
+
+
+@pytest.fixture(scope="module")
+def set_up(quick: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A project with the packages of ``core``, and a copy of it."""
+    root, kept = (tmp_path_factory.mktemp(name) / "checkout" for name in ("used", "kept"))
+    make_project(root)
+    path = f"{quick}:{os.environ['PATH']}"
+    assert run(root, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
+    shutil.copytree(root, kept, symlinks=True)
+    return root, kept
+
+
+@pytest.fixture
+def ready(set_up: tuple[Path, Path]) -> Path:
+    """The project with ``core``, as it was: at its own place, for an environment knows where it is.
+
+    To set it up is seconds, to copy it a fraction of one.
+    """
+    root, kept = set_up
+    shutil.rmtree(root)
+    shutil.copytree(kept, root, symlinks=True)
+    return root
 
 
 @pytest.fixture
@@ -239,29 +262,23 @@ def test_changed_project_is_installed_again(made: Made) -> None:
     assert config.stat().st_mtime_ns == before
 
 
-def test_levels_are_added(project: Path, quick: Path) -> None:
-    """What a level has more is added; the packages that a monitor runs from are untouched."""
-    path = f"{quick}:{os.environ['PATH']}"
-    assert run(project, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
-    (module,) = project.glob(".venv/lib/*/site-packages/tinycore.py")
+def test_levels_are_added_and_a_refusal_spoils_nothing(ready: Path) -> None:
+    """What a level has more is added; the packages that a monitor runs from are untouched.
+
+    Where nothing was installed yet, what is there can still be run, and added to.
+    """
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore"}
+    (module,) = ready.glob(".venv/lib/*/site-packages/tinycore.py")
     before = module.stat()
-    assert run(project, ".venv/dev.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
-    assert run(project, ".venv/bench.stamp") == (0, ADDING, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev", "tinybench"}
-    assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert run(project, "core") == run(project, "dev") == (0, "", "")
-
-
-def test_a_refusal_spoils_nothing(project: Path, quick: Path) -> None:
-    """Where nothing was installed yet, what is there can still be run, and added to."""
-    path = f"{quick}:{os.environ['PATH']}"
-    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
-    code, out, err = run(project, "dev", PATH=path, **closed())
+    code, out, err = run(ready, "dev", **closed())
     assert (code, out, err.count("\n")) == (3, ADDING + INSTEAD, 1)
-    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
-    assert run(project, "dev", PATH=path) == (0, ADDING, "")
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore"}
+    assert run(ready, ".venv/dev.stamp") == (0, ADDING, "")
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore", "tinydev"}
+    assert run(ready, ".venv/bench.stamp") == (0, ADDING, "")
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore", "tinydev", "tinybench"}
+    assert (module.stat().st_ino, module.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert run(ready, "core") == run(ready, "dev") == (0, "", "")
 
 
 def by_uv(root: Path) -> bool:
@@ -270,20 +287,23 @@ def by_uv(root: Path) -> bool:
     return log.count("Installed 1 package") == 2 and log.count("Installing collected") == 1
 
 
-@pytest.mark.parametrize("place", ["a file", "the environment", "both"])
-def test_uv_looks_where_pip_was_told_to(project: Path, quick: Path, place: str) -> None:
-    """It reads no settings of pip's itself; of two the environment's holds."""
-    changed = {"PATH": f"{quick}:{os.environ['PATH']}"}
-    if place != "the environment":
-        settings = project / "pip.conf"
-        said = "[global]\nno-index = true\n[install]\nfind-links =\n    more\n    wheels\n"
-        settings.write_text(said, "utf-8")
-        (project / "more").mkdir()
-        changed |= {"PIP_CONFIG_FILE": str(settings)}
-        if place == "a file":
-            changed |= {"PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
-        else:
-            settings.write_text("[install]\nfind-links = more\n", "utf-8")
+def test_uv_looks_where_the_environment_tells_pip_to(ready: Path) -> None:
+    """It reads no settings of pip's itself."""
+    assert by_uv(ready)
+
+
+@pytest.mark.parametrize("place", ["a file", "both"])
+def test_uv_looks_where_a_file_tells_pip_to(project: Path, quick: Path, place: str) -> None:
+    """Of a file's setting and the environment's the environment's holds."""
+    settings = project / "pip.conf"
+    said = "[global]\nno-index = true\n[install]\nfind-links =\n    more\n    wheels\n"
+    settings.write_text(said, "utf-8")
+    (project / "more").mkdir()
+    changed = {"PATH": f"{quick}:{os.environ['PATH']}", "PIP_CONFIG_FILE": str(settings)}
+    if place == "a file":
+        changed |= {"PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
+    else:
+        settings.write_text("[install]\nfind-links = more\n", "utf-8")
     assert run(project, "core", **changed) == (0, SETTING_UP, "")
     assert by_uv(project)
 
@@ -316,16 +336,14 @@ def test_uv_asks_by_the_proxy_that_pip_was_told_of(project: Path, quick: Path) -
     assert Proxy.asked == {"uv", "pip"}
 
 
-def test_where_uv_cannot_pip_does(project: Path, quick: Path) -> None:
+def test_where_uv_cannot_pip_does(ready: Path) -> None:
     """With settings that uv has no words for, or on a machine on which it does not run: told."""
-    path = f"{quick}:{os.environ['PATH']}"
-    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
-    uv = project / ".venv" / "bin" / "uv"
+    uv = ready / ".venv" / "bin" / "uv"
     uv.unlink()
     program(uv, "echo no such settings >&2", "exit 2")
-    assert run(project, "dev", PATH=path) == (0, ADDING + INSTEAD, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
-    assert "no such settings" in (project / ".venv-setup.log").read_text("utf-8")
+    assert run(ready, "dev") == (0, ADDING + INSTEAD, "")
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore", "tinydev"}
+    assert "no such settings" in (ready / ".venv-setup.log").read_text("utf-8")
 
 
 def cut_off(uv: Path) -> None:
@@ -336,43 +354,67 @@ def cut_off(uv: Path) -> None:
     program(uv, f'mkdir "{part}"', f'printf "{said}" >"{part}/METADATA"', "exit 137")
 
 
-def test_what_uv_was_killed_over_is_made_anew(project: Path, quick: Path) -> None:
+def test_what_uv_was_killed_over_is_made_anew(ready: Path, quick: Path) -> None:
     """By pip."""
+    cut_off(ready / ".venv" / "bin" / "uv")
     path = f"{quick}:{os.environ['PATH']}"
-    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
-    cut_off(project / ".venv" / "bin" / "uv")
-    assert run(project, "dev", PATH=path) == (0, ADDING + INSTEAD, "")
-    assert modules(project) == {"tiny", "tinycore", "tinydev"}
+    assert run(ready, "dev", PATH=path) == (0, ADDING + INSTEAD, "")
+    assert modules(ready) == {"tiny", "tinycore", "tinydev"}
 
 
-def test_what_uv_was_killed_over_is_not_taken_for_whole_later(project: Path, quick: Path) -> None:
+def test_what_uv_was_killed_over_is_not_taken_for_whole_later(ready: Path, quick: Path) -> None:
     """Where pip cannot go on, the next run begins anew."""
+    cut_off(ready / ".venv" / "bin" / "uv")
     path = f"{quick}:{os.environ['PATH']}"
-    assert run(project, "core", PATH=path) == (0, SETTING_UP, "")
-    cut_off(project / ".venv" / "bin" / "uv")
-    code, _, err = run(project, "dev", PATH=path, **closed())
+    code, _, err = run(ready, "dev", PATH=path, **closed())
     assert (code, err.count("\n")) == (3, 1)
-    assert run(project, "dev", PATH=path) == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore", "tinydev"}
+    assert run(ready, "dev", PATH=path) == (0, SETTING_UP, "")
+    assert modules(ready) == {"tiny", "tinyuv", "tinycore", "tinydev"}
 
 
-@pytest.mark.parametrize("name", ["PIP_REQUIREMENT", "PIP_CONSTRAINT"])
-def test_only_what_the_lock_says_is_installed(project: Path, quick: Path, name: str) -> None:
+def test_only_what_the_lock_says_is_installed(project: Path, quick: Path) -> None:
     """Whatever pip is told to install besides, or in its place."""
     (project / "other.txt").write_text(make_wheel(project / "wheels", "tinyother"), "utf-8")
-    changed = {"PATH": f"{quick}:{os.environ['PATH']}", name: "other.txt", "PIP_DRY_RUN": "1"}
+    (project / "less.txt").write_text("tinycore==2\n", "utf-8")
+    told = {"PIP_REQUIREMENT": "other.txt", "PIP_CONSTRAINT": "less.txt", "PIP_DRY_RUN": "1"}
+    changed = {"PATH": f"{quick}:{os.environ['PATH']}"} | told
     assert run(project, "core", **changed) == (0, SETTING_UP, "")
     assert modules(project) == {"tiny", "tinyuv", "tinycore"}
 
 
+@pytest.fixture(scope="module")
+def hollow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ``python3`` whose environments have a Python that does nothing."""
+    folder = tmp_path_factory.mktemp("hollow")
+    hollow_python(folder / "python")
+    program(
+        folder / "python3",
+        'case "$*" in',
+        '  "-m venv .venv") mkdir -p .venv/bin && touch .venv/pyvenv.cfg &&',
+        f'    exec cp "{folder}/python" .venv/bin ;;',
+        '  *_base_executable*) echo "$0" ;;',
+        f'  *) exec "{PYTHON}" "$@" ;;',
+        "esac",
+    )
+    return folder
+
+
+def hollow_python(path: Path) -> None:
+    """Write one that says its version, and does nothing that is asked of its modules."""
+    program(path, "[ $# -gt 2 ] || echo 3.99")
+
+
 @pytest.mark.parametrize("why", ["cut off", "moved", "link", "another Python", "whole"])
 def test_what_cannot_be_added_to_is_made_anew(
-    project: Path, tmp_path: Path, quick: Path, why: str
+    project: Path, tmp_path: Path, hollow: Path, why: str
 ) -> None:
-    """A link is removed, and not what it leads to; only ``whole`` is added to, by its own pip."""
+    """A link is removed, and not what it leads to; only ``whole`` is added to, by its own pip.
+
+    What is then installed is the affair of the tests above.
+    """
     there = tmp_path / "other" if why == "link" else project / ".venv"
     (there / "bin").mkdir(parents=True)
-    program(there / "bin" / "python", "[ $# -gt 2 ] || echo 3.99")
+    hollow_python(there / "bin" / "python")
     (there / "core.stamp").touch()
     root = tmp_path if why == "moved" else project
     (there / "root").write_text(f"{root}\n", encoding="utf-8")
@@ -380,9 +422,9 @@ def test_what_cannot_be_added_to_is_made_anew(
         (there / "half-made").touch()
     if why == "link":
         (project / ".venv").symlink_to(there)
-    changed = {"PATH": f"{quick}:{os.environ['PATH']}"}
+    changed = {"PATH": f"{hollow}:{os.environ['PATH']}"}
     if why == "another Python":
-        changed["PYTHON"] = str(quick / "python3")
+        changed["PYTHON"] = str(hollow / "python3")
     said = ADDING if why == "whole" else SETTING_UP
     assert run(project, "dev", **changed) == (0, said, "")
     assert (there / "core.stamp").exists()
