@@ -108,7 +108,7 @@ uv_install() {
       no-cache-dir) export UV_NO_CACHE="$value" ;;
     esac
   done <<SETTINGS
-$(pip_settings)
+$settings
 SETTINGS
   exec .venv/bin/uv --no-progress --color never pip install --python .venv/bin/python --no-deps \
     --index-strategy unsafe-best-match $no_index "$@"
@@ -118,6 +118,7 @@ SETTINGS
 install_by_uv() {
   pids=
   trap 'kill $pids; exit 1' TERM
+  settings=$(pip_settings)
   waited uv_install --require-hashes -r "$1" && waited uv_install --no-build-isolation --reinstall -e .
 }
 
