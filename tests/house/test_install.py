@@ -177,7 +177,8 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     It has uv already, and our pip. In all else it is the real one.
     """
     whole, bare = made[0] / ".venv", tmp_path_factory.mktemp("bare") / ".venv"
-    own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made", "pip*")
+    tools = "pip*", "setuptools*", "pkg_resources", "_distutils_hack", "distutils-precedence.pth"
+    own = shutil.ignore_patterns("tiny*", "__editable__*", "*.stamp", "root", "half-made", *tools)
     shutil.copytree(whole, bare, symlinks=True, ignore=own)
     (packages,) = bare.glob("lib/*/site-packages")
     for ours in Path(sysconfig.get_path("purelib")).glob("pip*"):
