@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.stages.statements import statements
+
 PACKAGE = Path(__file__).parents[2] / "monitor"
 #: Name → why it may stand for several things.
 ALLOWED: dict[str, str] = {}
@@ -21,7 +23,7 @@ def type_names(source: str) -> Iterator[tuple[str, int]]:
     ['Pair', 'Pair']
     """
     module = ast.parse(source)
-    for node in ast.walk(module):
+    for node in statements(module):
         if isinstance(node, ast.ClassDef):
             yield node.name.strip("_"), node.lineno
     for node in module.body:

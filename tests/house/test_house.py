@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.stages.statements import statements
+
 ROOT = Path(__file__).parents[2]
 LOCKS = ("core", "scorer", "dev")
 SCORER = ("audit", "llm", "msk", "otlp", "patterns", "redis", "registry")
@@ -42,7 +44,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def functions(folder: str) -> Iterator[tuple[str, Function]]:
     """Every function below a folder, with where it stands."""
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, Function):
                 yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
 

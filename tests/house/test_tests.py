@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.stages.statements import statements
+
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 #: Folders of unit tests that are about something beside the package.
@@ -17,7 +19,7 @@ BESIDE = {"deploy", "docs", "grafana"}
 
 def imported(importer: str, source: str) -> Iterator[str]:
     """The names below ``tests`` that a module imports: modules, or what it takes from them."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
