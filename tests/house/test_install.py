@@ -376,7 +376,7 @@ def test_what_uv_was_killed_over_is_not_taken_for_whole_later(ready: Path, quick
 def test_only_what_the_lock_says_is_installed(project: Path, quick: Path) -> None:
     """Whatever pip is told to install besides, or in its place."""
     (project / "other.txt").write_text(make_wheel(project / "wheels", "tinyother"), "utf-8")
-    (project / "less.txt").write_text("tinycore==2\n", "utf-8")
+    (project / "less.txt").write_text("tinyuv==2\n", "utf-8")
     told = {"PIP_REQUIREMENT": "other.txt", "PIP_CONSTRAINT": "less.txt", "PIP_DRY_RUN": "1"}
     changed = {"PATH": f"{quick}:{os.environ['PATH']}"} | told
     assert run(project, "core", **changed) == (0, SETTING_UP, "")
@@ -391,7 +391,7 @@ def hollow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program(
         folder / "python3",
         'case "$*" in',
-        '  "-m venv .venv") mkdir -p .venv/bin && touch .venv/pyvenv.cfg &&',
+        '  "-m venv .venv") mkdir .venv .venv/bin && touch .venv/pyvenv.cfg &&',
         f'    exec cp "{folder}/python" .venv/bin ;;',
         '  *_base_executable*) echo "$0" ;;',
         f'  *) exec "{PYTHON}" "$@" ;;',

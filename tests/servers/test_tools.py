@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,24 +71,25 @@ def test_missing_tools_fail_where_they_are_required(tmp_path: Path, options: lis
     assert "tests skipped" not in output
 
 
-@pytest.mark.parametrize(
-    ("body", "ending"),
-    [
-        ("def test_it(): pytest.skip('weary')", "1 failed"),
-        ("@pytest.mark.skip(reason='weary')\ndef test_it(): pass", "1 error"),
-        ("pytest.skip('weary', allow_module_level=True)", "1 error"),
-    ],
-    ids=["call", "mark", "module"],
-)
-def test_no_other_skip_passes_where_tools_are_required(
-    tmp_path: Path, body: str, ending: str
-) -> None:
+#: Each way to skip, as the body of a file of its own, and how that is told where it is refused.
+SKIPS = {
+    "called": ("def test_it(): pytest.skip('weary')", "FAILED"),
+    "marked": ("@pytest.mark.skip(reason='weary')\ndef test_it(): pass", "ERROR"),
+    "module": ("pytest.skip('weary', allow_module_level=True)", "ERROR"),
+}
+
+
+def test_no_other_skip_passes_where_tools_are_required(tmp_path: Path) -> None:
     """A skip for any reason is a failure that repeats the reason; else it is a plain skip."""
-    test_file = f"import pytest\n{body}\n"
-    code, output = run_pytest(tmp_path, test_file, required="1")
+    for way, (body, _) in SKIPS.items():
+        (tmp_path / f"test_{way}.py").write_text(f"import pytest\n{body.replace('weary', way)}\n")
+    options = ["--continue-on-collection-errors"]
+    code, output = run_pytest(tmp_path, "", *options, required="1")
     assert code != 0
-    assert ending in output.splitlines()[-1]
-    assert "no skip is accepted under REQUIRE_TOOLS=1: Skipped: weary" in output
-    _, relaxed = run_pytest(tmp_path, test_file, required="")
-    assert "1 skipped" in relaxed.splitlines()[-1]
+    assert "1 failed, 2 errors" in output.splitlines()[-1]
+    for way, (_, told) in SKIPS.items():
+        assert re.search(rf"^{told} test_{way}\.py\b", output, re.MULTILINE), way
+        assert f"no skip is accepted under REQUIRE_TOOLS=1: Skipped: {way}" in output
+    _, relaxed = run_pytest(tmp_path, "", required="")
+    assert "3 skipped" in relaxed.splitlines()[-1]
     assert "missing tools" not in relaxed

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.stages.command import rag_monitor
+
 INTERACTION = {
     "interaction_id": "a",
     "timestamp": "2026-11-20T12:00:00Z",
@@ -25,8 +23,8 @@ INTERACTION = {
     ("command", "code", "unused"),
     [
         ("traffic --timeout 0.1 --set kafka.bootstrap_servers=127.0.0.1:9", 3, "JUDGE__API_KEY"),
-        ("ingest try in.jsonl", 0, "JUDGE__API_KEY"),
-        ("evaluate in.jsonl", 0, "AUDIT__DATABASE"),
+        ("ingest try IN", 0, "JUDGE__API_KEY"),
+        ("evaluate IN", 0, "AUDIT__DATABASE"),
         ("judge-check --judge offline", 0, "AUDIT__DATABASE"),
         (
             # Without a metric to watch no alarm is simulated, which takes most of the time.
@@ -39,19 +37,9 @@ INTERACTION = {
 )
 def test_it_may_be_absent(tmp_path: Path, command: str, code: int, unused: str) -> None:
     """The same environment serves all; a pod is given only the files that its role uses."""
-    (tmp_path / "in.jsonl").write_text(json.dumps(INTERACTION) + "\n", "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "rag_monitor", *command.split()],
-        cwd=tmp_path,
-        env={
-            "PATH": os.defpath,
-            "HOME": str(tmp_path),
-            "PYTHONPATH": str(ROOT),
-            f"RAG_MONITOR_{unused}_FILE": str(tmp_path / "absent"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    logged = tmp_path / "in.jsonl"
+    logged.write_text(json.dumps(INTERACTION) + "\n", "utf-8")
+    arguments = [logged if each == "IN" else each for each in command.split()]
+    absent = {f"RAG_MONITOR_{unused}_FILE": str(tmp_path / "absent")}
+    done = rag_monitor(*arguments, environ=absent)
     assert done.returncode == code, done.stderr
