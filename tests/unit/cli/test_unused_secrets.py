@@ -27,8 +27,8 @@ INTERACTION = {
         ("evaluate IN", 0, "AUDIT__DATABASE"),
         ("judge-check --judge offline", 0, "AUDIT__DATABASE"),
         (
-            # Without a metric to watch no alarm is simulated, which takes most of the time.
-            "plan --traffic 1/s --budget 1usd/day --set judge.kind=llm --model openai/gpt-4o"
+            # Few a day, and no metric to watch: what is simulated takes most of the time.
+            "plan --traffic 20/day --budget 1usd/day --set judge.kind=llm --model openai/gpt-4o"
             " --set drift.metrics=[]",
             0,
             "AUDIT__DATABASE",
