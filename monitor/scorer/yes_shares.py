@@ -35,8 +35,9 @@ class YesShares:
         for kind, verdict in _verdicts(judgement):
             self._kept[kind].append(verdict)
         for kind, kept in self._kept.items():
-            self._ratios[kind].set(sum(kept), len(kept))
-            self._tell(kind, kept, constant=_is_constant(kind, kept))
+            yes = kept.count(True)
+            self._ratios[kind].set(yes, len(kept))
+            self._tell(kind, kept, constant=_is_constant(kind, kept, yes))
 
     def _tell(self, kind: str, kept: deque[bool], *, constant: bool) -> None:
         self._constants[kind].set(constant)
@@ -46,14 +47,14 @@ class YesShares:
         (self._constant.add if constant else self._constant.discard)(kind)
 
 
-def _is_constant(kind: str, kept: deque[bool]) -> bool:
+def _is_constant(kind: str, kept: deque[bool], yes: int) -> bool:
     """Whether all are the same, and as many as are kept.
 
     That several passages never support a claim together is nothing odd; that they always do is.
     """
     if len(kept) < (kept.maxlen or 0):
         return False
-    return all(kept) or (kind != TOGETHER and not any(kept))
+    return yes == len(kept) or (kind != TOGETHER and yes == 0)
 
 
 def _verdicts(judgement: Judgement) -> Iterator[tuple[str, bool]]:

@@ -134,6 +134,7 @@ class SharedGauge:
     ) -> None:
         self._gauge, self._combined = Gauge(name, text, labels, registry=registry), combined
         self._parts = defaultdict[tuple[str, ...], list[SeriesPart]](list)
+        self._series = dict[tuple[str, ...], Gauge]()
 
     def of(self, *labels: str) -> float:
         """What a series shows; somebody has told it."""
@@ -142,9 +143,16 @@ class SharedGauge:
 
     def part(self, *labels: str) -> SeriesPart:
         """One more that tells this series, as long as the process runs."""
-        part = SeriesPart(lambda: self._gauge.labels(*labels).set(self.of(*labels)))
+        part = SeriesPart(lambda: self._show(labels))
         self._parts[labels].append(part)
         return part
+
+    def _show(self, labels: tuple[str, ...]) -> None:
+        # Looked up once, when there is something to show: it is told of again with each judgement.
+        series = self._series.get(labels)
+        if series is None:
+            series = self._series[labels] = self._gauge.labels(*labels)
+        series.set(self.of(*labels))
 
 
 class LateGauge(Collector):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -58,37 +59,51 @@ def slot(offset: int, kind: Kind = "with_reference", **fields: Any) -> SamplingR
     return SamplingRecord(first_offset=offset, last_offset=offset, kind=kind, **fields)
 
 
-SCORES = st.sampled_from([0.0, 1 / 3, 0.5, 0.8, 1.0]) | st.floats(0, 1)
-MARKS = st.just(UnscoredMark(unscored="NO_CLAIMS"))
+#: Scores that are met often, and fractions that are hard to add up.
+ROUND = (0.0, 1 / 3, 0.5, 0.8, 1.0)
+ODD = (5e-324, 1e-200, 2**-53, 0.1, 1 - 2**-53)
+MARK = UnscoredMark(unscored="NO_CLAIMS")
 
 
-@st.composite
-def any_records(draw: st.DrawFn, *, directed: bool) -> ScoreRecord:
-    """A record of any outcome; with ``directed`` also slots of several, m, u and expectations."""
-    kind: Kind = draw(st.sampled_from(["with_reference", "with_reference", "without_reference"]))
-    seconds = draw(st.integers(0, 200)) + draw(st.sampled_from([0.0, 0.25, 0.999]))
-    outcome = draw(st.sampled_from([*[Outcome.SCORED] * 5, *OTHERS]))
-    offset = draw(st.integers(0, 30))
-    fields: dict[str, Any] = {"outcome": outcome, "sampling": draw(slots(offset, kind, directed))}
+def any_records(*, directed: bool) -> st.SearchStrategy[ScoreRecord]:
+    """A record of any outcome; with ``directed`` also slots of several, m, u and expectations.
+
+    Of one number, as to draw each of its fields takes thirty times as long.
+    """
+    return st.integers(0, 2**32 - 1).map(lambda seed: _record_of(Random(seed), directed))
+
+
+def _record_of(rng: Random, directed: bool) -> ScoreRecord:
+    kind = rng.choice(KINDS)
+    seconds = rng.randint(0, 200) + rng.choice((0.0, 0.25, 0.999))
+    outcome = rng.choice((*[Outcome.SCORED] * 5, *OTHERS))
+    offset = rng.randint(0, 30)
     scores: dict[str, object] = {}
     if outcome in (Outcome.SCORED, Outcome.UNSCORABLE):
-        values = MARKS if outcome is Outcome.UNSCORABLE else SCORES | MARKS
-        names = draw(st.sampled_from([METRICS, METRICS[:2], METRICS[:1]]))
-        scores = {name: draw(values) for name in names}
+        names = rng.choice((METRICS, METRICS[:2], METRICS[:1]))
+        is_marked = 1.0 if outcome is Outcome.UNSCORABLE else 1 / 3
+        scores = {name: MARK if rng.random() < is_marked else _fraction(rng) for name in names}
     return record(
         str(offset),
         seconds,
-        application=draw(st.sampled_from(["bot", "bot", "shop", "other"])),
-        judged_at=at(seconds + draw(st.integers(0, 2))),
-        judge=draw(st.sampled_from([FIRST, FIRST, SECOND])),
+        application=rng.choice(("bot", "bot", "shop", "other")),
+        outcome=outcome,
+        sampling=_slot_of(rng, offset, kind, directed),
+        judged_at=at(seconds + rng.randint(0, 2)),
+        judge=rng.choice((FIRST, FIRST, SECOND)),
         scores=scores,
-        segment=draw(st.sampled_from(SEGMENTS)),
-        interaction=draw(st.sampled_from(TEXTS)),
-        attributes=draw(st.sampled_from(ATTRIBUTES)),
-        **fields,
+        segment=rng.choice(SEGMENTS),
+        interaction=rng.choice(TEXTS),
+        attributes=rng.choice(ATTRIBUTES),
     )
 
 
+def _fraction(rng: Random) -> float:
+    """A score; now and then one that is hard to add up."""
+    return rng.choice((rng.choice(ROUND), rng.choice(ROUND), rng.choice(ODD), rng.random()))
+
+
+KINDS: tuple[Kind, ...] = ("with_reference", "with_reference", "without_reference")
 ATTRIBUTES: tuple[dict[str, Any], ...] = (
     {},
     {"session_id": "s1", "prompt_version": "v1"},
@@ -105,25 +120,24 @@ TEXTS: tuple[dict[str, Any], ...] = (
 OTHERS = (Outcome.UNSCORABLE, Outcome.JUDGE_FAILED, Outcome.JUDGE_FAILED, Outcome.OVER_BUDGET)
 
 
-@st.composite
-def slots(draw: st.DrawFn, offset: int, kind: Kind, directed: bool) -> SamplingRecord:
+def _slot_of(rng: Random, offset: int, kind: Kind, directed: bool) -> SamplingRecord:
     """A slot around an offset, or none for a forced pick."""
-    if draw(st.integers(0, 9)) == 0:
+    if rng.randrange(10) == 0:
         return forced(kind)
-    q = draw(st.sampled_from([1.0, 0.5, 0.1, 0.03]))
+    q = rng.choice((1.0, 0.5, 0.1, 0.03))
     if not directed:
         return slot(offset, kind, q=q)
-    size = draw(st.sampled_from([1, 4, 16]))
-    u = draw(st.floats(0.3, 4))
-    f = draw(st.floats(0, 0.25)) / u
+    size = rng.choice((1, 4, 16))
+    u = rng.choice((0.3, 1.0, 4.0, rng.uniform(0.3, 4)))
+    f = min(0.25 * _fraction(rng) / u, 0.25)
     return SamplingRecord(
         first_offset=offset // size * size,
         last_offset=offset // size * size + size - 1,
         kind=kind,
-        m=draw(st.integers(1, size)),
+        m=rng.randint(1, size),
         q=q,
         u=u,
-        expected={name: (draw(st.floats(0, 0.25)), min(f, 0.25)) for name in METRICS},
+        expected={name: (0.25 * _fraction(rng), f) for name in METRICS},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from random import Random
@@ -94,13 +95,26 @@ def small() -> MadeUp:
     return made_up(SIZE)
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
-async def test_flips_are_reported_exactly(small: MadeUp, pipeline: str) -> None:
-    """A judge that turns round 10 % of the pairs: that confusion, and κ to 1e-9, in every kind."""
+@pytest.fixture(scope="module")
+def flipped(small: MadeUp) -> frozenset[tuple[str, str]]:
+    """A tenth of the pairs."""
     pairs = [(entry.claim, entry.text) for entry in entries(small, ONE_TEXT)]
-    flipped = frozenset(Random(7).sample(pairs, len(pairs) // 10))
-    found = await checked(small, Bias(flipped=flipped), pipelines=(pipeline,))
-    (judge,) = found.judges
+    return frozenset(Random(7).sample(pairs, len(pairs) // 10))
+
+
+@pytest.fixture(scope="module")
+def of_flips(small: MadeUp, flipped: frozenset[tuple[str, str]]) -> Report:
+    """All pipelines on one server that turns those pairs round."""
+    return asyncio.run(checked(small, Bias(flipped=flipped), pipelines=PIPELINES))
+
+
+@pytest.mark.parametrize("number", range(len(PIPELINES)), ids=PIPELINES)
+def test_flips_are_reported_exactly(
+    small: MadeUp, flipped: frozenset[tuple[str, str]], of_flips: Report, number: int
+) -> None:
+    """A judge that turns round 10 % of the pairs: that confusion, and κ to 1e-9, in every kind."""
+    judge = of_flips.judges[number]
+    assert judge.pipeline == PIPELINES[number]
     assert not judge.verifying.failed
     for kind in ONE_TEXT:
         expected = table(entries(small, [kind]), flipped)
@@ -129,12 +143,9 @@ async def test_faultless_judge(pipeline: str) -> None:
     assert extraction.beyond.value == extraction.invention.value == 0.0
 
 
-async def test_equal_pipelines(small: MadeUp) -> None:
+def test_equal_pipelines(of_flips: Report) -> None:
     """On one server that errs by the pair alone, all pipelines are wrong on the same verdicts."""
-    pairs = [(entry.claim, entry.text) for entry in entries(small, ONE_TEXT)]
-    bias = Bias(flipped=frozenset(Random(8).sample(pairs, len(pairs) // 10)))
-    found = await checked(small, bias, pipelines=PIPELINES)
-    compared = [c for c in found.comparisons if c.kind in ONE_TEXT]
+    compared = [c for c in of_flips.comparisons if c.kind in ONE_TEXT]
     assert len(compared) == 3 * len(ONE_TEXT)
     for comparison in compared:
         assert comparison.paired.only_first == comparison.paired.only_second == 0
@@ -281,7 +292,7 @@ async def test_judge_that_answers_nothing_is_given_up() -> None:
 
 async def test_a_judge_that_puts_every_reply_into_a_code_fence_is_read() -> None:
     """Every interaction is judged as without one, and nothing is asked twice."""
-    found = made_up(60)
+    found = made_up(SIZE)
     labelled, _ = formats.read({"f": "\n".join(map(_dump, found.lines))})
     fenced = FaultPlan(rules=(FaultRule(fault=Fault.FENCED, times=None),))
     verdicts, calls = [], []
@@ -296,7 +307,7 @@ async def test_a_judge_that_puts_every_reply_into_a_code_fence_is_read() -> None
         assert not run.judging.failed
         judged = [one.whole for one in run.measured if one.whole is not None]
         verdicts.append([one.verdicts for one in judged])
-    assert len(verdicts[0]) == 60
+    assert len(verdicts[0]) == SIZE
     assert verdicts[0] == verdicts[1]
     assert calls[0] == calls[1]
 
