@@ -38,7 +38,7 @@ async def test_a_terminal_error_costs_at_most_20_requests(case: dict[str, Any]) 
     """All interactions end as failures with the reason; nothing waits, and nobody asks again."""
     async with stage() as (made, weather, _):
         weather.refusal = refusal(case)
-        assert await made.many(100) == {case["reason"]: 100}
+        assert await made.many(40) == {case["reason"]: 40}
         assert len(weather.requests) <= 20
         assert made.state() == "stopped"
 
