@@ -89,6 +89,7 @@ def after(before: Guessing, right: int, asked: int) -> Guessing:
         return Guessing()
     # It grows no further, so that doubt about a judge that was weak, and mends, can end.
     found = Guessing(min(evidence, THRESHOLD), since)
+    if evidence < THRESHOLD:
+        return found
     lower = found.accuracy.lower
-    is_chance = lower is not None and lower <= CHANCE
-    return replace(found, is_guessing=evidence >= THRESHOLD and is_chance)
+    return replace(found, is_guessing=lower is not None and lower <= CHANCE)

@@ -23,7 +23,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,7 +37,7 @@ from monitor.sampling.picks import pick
 from monitor.scorer.picking import signalled
 from monitor.stats.calibration import Calibration, JudgedPick, learned
 from monitor.stats.estimate import estimate
-from monitor.stats.sums import ZERO, Sums, segment_terms, terms
+from monitor.stats.sums import Sums, added_up, segment_terms, terms
 from tests.benchmarks._sizes import parser
 from tests.benchmarks.drifting.streams import ICC, STANDARD
 
@@ -163,14 +163,19 @@ class Run(NamedTuple):
     last_segment: Sums
 
 
-def slots(stream: Stream, first: int, name: str, q: float, length: int) -> Iterator[list[int]]:
-    """The members of each slot: what was taken of each block."""
-    cutting, count = BlockCutter(), len(stream.x)
+@lru_cache(maxsize=512)
+def slots(count: int, first: int, name: str, q: float, length: int) -> Sequence[Sequence[int]]:
+    """The members of each slot: what was taken of each block of so many interactions.
+
+    Kept, as it is the same for every way to pick, and for every correlation.
+    """
+    cutting, found = BlockCutter(), []
     for span in cutting.read(first, first + count - 1, BlockPlan(length)):
         inside = range(span.first - first, min(span.last + 1 - first, count))
         taken = [i for i in inside if is_sampled(f"{name}/{first + i}".encode(), q)]
         if taken:
-            yield taken
+            found.append(tuple(taken))
+    return found
 
 
 class Judged(NamedTuple):
@@ -194,7 +199,7 @@ def picks(
     # Lists: a number of an array is made anew whenever it is asked for.
     segments = [SEGMENTS[number] for number in stream.segment.tolist()]
     xs, signals = stream.x.tolist(), stream.signal.tolist()
-    for taken in slots(stream, first, name, q, length):
+    for taken in slots(len(xs), first, name, q, length):
         found = pick(
             [signalled(f"{name}/{first + i}", segments[i], signals[i], known) for i in taken]
         )
@@ -212,14 +217,7 @@ def judged(
     """Sums over one half."""
     found = list(picks(stream, first, name, q, length, known))
     last = [each.segment_sums for each in found if stream.segment[each.pick] == LAST]
-    return Run(_added([ZERO, *(each.sums for each in found)]), _added([ZERO, *last]))
-
-
-def _added(parts: Sequence[Sums]) -> Sums:
-    total = ZERO
-    for part in parts:
-        total = total.plus(part)
-    return total
+    return Run(added_up([each.sums for each in found]), added_up(last))
 
 
 class Row(NamedTuple):
@@ -254,7 +252,7 @@ def simulated(
                 judged(stream, number * count, f"{run}", half.q, half.length, told)
                 for number, (stream, half) in enumerate(zip(halves, world.halves, strict=True))
             ]
-            kept.append(Run(*(_added(list(part)) for part in zip(*parts, strict=True))))
+            kept.append(Run(*map(added_up, zip(*parts, strict=True))))
     return directed, uniform
 
 
@@ -290,7 +288,7 @@ def _off(estimates: Numbers, true: float) -> float:
 
 def _variance(runs: Sequence[Run]) -> float:
     """Of one judgement, from all slots together: runs alone are too few to tell it."""
-    total = _added([run.whole for run in runs])
+    total = added_up([run.whole for run in runs])
     theta, h = total.wg / total.wh, total.wh / total.w
     squares = total.w2g2 - 2 * theta * total.w2gh + theta * theta * total.w2h2
     return squares / total.w2 / (h * h)
