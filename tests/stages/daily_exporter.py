@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from monitor.exporter.baselines.bad_times import AlarmsOf, no_alarms
@@ -13,6 +14,7 @@ from monitor.exporter.baselines.days import WasOpen, never_open
 from monitor.exporter.baselines.learning import Learner, LearningSettings, frozen
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftDetectors, DriftSettings, Normal
+from monitor.records import ScoreRecord
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline
 from monitor.stats.baseline import NOTHING
 from monitor.stats.period import DAY_S
@@ -24,6 +26,15 @@ METRICS = ("faithfulness", "context_recall")
 PAIR = "bot", "offline@1"
 #: Seconds since midnight → the mean, larger meaning worse.
 Law = Callable[[int, int], float]
+
+
+@lru_cache(maxsize=8_192)
+def _scored(
+    name: int, at: int, score: float, metrics: tuple[str, ...], segment: str
+) -> tuple[ScoreRecord, bytes]:
+    """A record, and as it is written; kept, as most days are played by many tests."""
+    one = record(str(name), at, scores=dict.fromkeys(metrics, score), segment=segment)
+    return one, one.to_json()
 
 
 class DailyExporter:
@@ -80,12 +91,9 @@ class DailyExporter:
         for number in range(many):
             name = (day * 24 + hour) * many + number
             bad = law(day, hour) if steady else float(rng.random() < law(day, hour))
-            scores = {"faithfulness": 1.0 - bad}
-            if rare and name % rare == 0:
-                scores["context_recall"] = 1.0 - bad
+            metrics = METRICS if rare and name % rare == 0 else METRICS[:1]
             at = MORNING - START + day * DAY_S + hour * HOUR_S + number * 3_200 // many
-            one = record(str(name + 1), at, scores=scores, segment=segment)
-            self.scores.add(one, one.to_json())
+            self.scores.add(*_scored(name + 1, at, 1.0 - bad, metrics, segment))
 
     def look(self, now: float) -> None:
         """Let time pass, and learn."""
