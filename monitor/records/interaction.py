@@ -50,7 +50,7 @@ class Interaction(Frozen):
     response: str
     retrieved_contexts: tuple[Passage, ...] = ()
     reference: str | None = None
-    attributes: dict[str, JsonValue] = {}
+    attributes: dict[str, JsonValue] = Field(default_factory=dict)
     source: Source
 
     @property

@@ -126,8 +126,8 @@ class Judgement(Frozen):
     verdicts: Verdicts
     judge: JudgeIdentity
     usage: Usage = Usage()
-    evidence: Evidence = {}
-    probabilities: Probabilities = {}
+    evidence: Evidence = Field(default_factory=dict)
+    probabilities: Probabilities = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _shapes(self) -> Self:

@@ -52,8 +52,8 @@ class SamplingRecord(Frozen):
     q: float | None = Field(1.0, gt=0.0, le=1.0)
     u: float | None = Field(1.0, ge=1.0 / _LARGEST_WEIGHT, le=_LARGEST_WEIGHT)
     signal: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    segments: dict[str, Members] = {}
-    expected: dict[str, tuple[Score, Score]] = {}
+    segments: dict[str, Members] = Field(default_factory=dict)
+    expected: dict[str, tuple[Score, Score]] = Field(default_factory=dict)
     forced: bool = False
 
     @model_validator(mode="after")
@@ -94,19 +94,19 @@ class ScoreRecord(Frozen):
     judge: JudgeIdentity
     sampling: SamplingRecord
     segment: str = ""
-    attributes: dict[str, JsonValue] = {}
-    interaction: dict[str, JsonValue] = {}
+    # Made anew by ``dict``, here and above, takes a tenth of a copy of a default.
+    attributes: dict[str, JsonValue] = Field(default_factory=dict)
+    interaction: dict[str, JsonValue] = Field(default_factory=dict)
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
-    # Absent on most records: made anew by ``dict`` takes a tenth of a copy of a default.
     evidence: Evidence = Field(default_factory=dict, exclude_if=lambda evidence: not evidence)
     probabilities: Probabilities = Field(default_factory=dict, exclude_if=lambda found: not found)
-    scores: dict[str, Score | UnscoredMark] = {}
+    scores: dict[str, Score | UnscoredMark] = Field(default_factory=dict)
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
     rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
-    timings: dict[str, float] = {}
+    timings: dict[str, float] = Field(default_factory=dict)
     truncated: bool = False
     run: RunMark | None = Field(None, exclude_if=lambda mark: mark is None)
 
