@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 from prometheus_client import CollectorRegistry
@@ -53,15 +53,19 @@ class StubJudge:
     def __init__(self, model: Stub, identity: JudgeIdentity = IDENTITY) -> None:
         self.failure: Exception | None = None
         self.asked, self._identity = 0, identity
+        #: How often it has become another.
+        self.changes = 0
         self.answers(model)
 
     def answers(self, model: Stub) -> None:
         """From now on it is this model that answers."""
         self.model, self._pipeline = model, made(model)  # type: ignore[arg-type]  # it is the port
+        self.changes += 1
 
     def becomes(self, identity: JudgeIdentity) -> None:
         """From now on it is another version."""
         self._identity = identity
+        self.changes += 1
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -84,6 +88,18 @@ class StubJudge:
 
     async def aclose(self) -> None:
         """Nothing."""
+
+
+def value_of(registry: CollectorRegistry, name: str, labels: Mapping[str, str]) -> float | None:
+    """The value of one metric; None where it has none.
+
+    Of that alone: tests ask after each interaction, and there are a hundred others.
+    """
+    for metric in registry.restricted_registry([name]).collect():
+        for sample in metric.samples:
+            if sample.name == name and sample.labels == labels:
+                return sample.value
+    return None
 
 
 async def others_ended() -> None:
@@ -129,6 +145,10 @@ class CanaryBench:
             self.other = StubJudge(fallback, OTHER)
             self.other_second = StubJudge(fallback, OTHER)
             asked.append(Asked(self.other_second, "n", lambda: OTHER))
+        self._judges = [self.judge] if fallback is None else [self.judge, self.other]
+        #: What the latest ending of ``goes_on`` is of.
+        self._ended_as: tuple[object, ...] = ()
+        self._ending: JudgingResult
         self.limits = limits = Limits(
             places, 60.0, self.gates[:1], [[gate] for gate in self.gates[1:]]
         )
@@ -168,14 +188,14 @@ class CanaryBench:
 
         All but the first that a model judges end as that one did, as nobody asks it once more.
         """
-        judges, ending = None, None
         for _ in range(number):
             if until():
                 return
-            now = self.limits.next_model, self.watch.has_a_judge()
-            if ending is None or judges != now:
-                judges, ending = now, await self._judged()
-            self.watch.judged(ending)
+            of = self.limits.next_model, self.watch.has_a_judge()
+            now = *of, *((judge.changes, judge.failure) for judge in self._judges)
+            if now != self._ended_as:
+                self._ended_as, self._ending = now, await self._judged()
+            self.watch.judged(self._ending)
             await others_ended()
 
     async def _judged(self) -> JudgingResult:
@@ -197,16 +217,8 @@ class CanaryBench:
         self.second.answers(model)
 
     def sample(self, name: str, **labels: str) -> float | None:
-        """The value of one of our metrics; None where it has none.
-
-        Of that alone: tests ask after each interaction, and there are a hundred others.
-        """
-        name = f"rag_monitor_{name}"
-        for metric in self.registry.restricted_registry([name]).collect():
-            for sample in metric.samples:
-                if sample.name == name and sample.labels == labels:
-                    return sample.value
-        return None
+        """The value of one of our metrics; None where it has none."""
+        return value_of(self.registry, f"rag_monitor_{name}", labels)
 
     def ended(self, outcome: str, reason: str = "") -> float:
         """Interactions that ended so."""

@@ -27,7 +27,7 @@ from monitor.scorer.score_records import JudgingResult
 from monitor.scorer.yes_shares import YesShares
 from monitor.stats.guessing import Guessing
 from monitor.telemetry import CanaryTelemetry
-from tests.stages.canaries import OTHER, CanaryBench, others_ended
+from tests.stages.canaries import OTHER, CanaryBench, others_ended, value_of
 from tests.stages.captured_log import captured_log
 from tests.stages.rechecks import NOON
 from tests.stages.stub_judges import HABITS, Erring, OfOneText, Stub
@@ -169,7 +169,7 @@ async def test_no_judge_that_errs_in_5_of_100_asks_for_examples() -> None:
     """They would cost tokens, and make another version of it."""
     choice = MannerChoice("auto")
     bench = CanaryBench(Erring(0.05, seed=1), seed=1, every=1, examples=choice)
-    await bench.score(200)
+    await bench.goes_on(200)
     assert bench.canaries("wrong") > 0
     assert not choice.shaped
 
@@ -210,7 +210,7 @@ async def test_a_start_has_a_few_canaries_and_then_one_in_50() -> None:
     """After the 8th judgement, then every second until four are right: none before the traffic."""
     bench, seen = CanaryBench(Erring(0.0, seed=1)), list[int]()
     for judgement in range(1, 200):
-        await bench.score(1)
+        await bench.goes_on(1)
         seen += [judgement] * (int(bench.canaries("right")) - len(seen))
     assert seen == [8, 10, 12, 14, 64, 114, 164]
 
@@ -267,10 +267,10 @@ def test_what_canaries_cost_comes_from_the_same_money() -> None:
 async def test_a_judge_that_judges_again_gets_its_traffic_back() -> None:
     """By itself, within 50 judgements."""
     bench = CanaryBench(Stub(HABITS["always y"]))
-    await bench.score(50)
+    await bench.goes_on(50)
     assert bench.sample("judge_not_judging", model="m") == 1
     bench.answers(Erring(0.0, seed=1))
-    await bench.score(50)
+    await bench.goes_on(50)
     assert bench.sample("judge_not_judging", model="m") == 0
     assert bench.told[-1] is None
     scored = bench.ended("scored")
@@ -296,7 +296,7 @@ async def test_a_judge_that_turns_bad_later_is_found_too() -> None:
     bench = CanaryBench(Erring(0.0, seed=1))
     await bench.goes_on(500)
     bench.answers(Stub(HABITS["always n"]))
-    await bench.score(100)
+    await bench.goes_on(100)
     assert bench.sample("judge_not_judging", model="m") == 1
 
 
@@ -306,14 +306,14 @@ async def test_nobody_says_that_a_judge_judges_before_it_is_known(seed: int) -> 
     bench = CanaryBench(Erring(0.0, seed=1), seed=seed)
     while bench.canaries("right") < 4:
         assert is_unknown(bench)
-        await bench.score(1)
+        await bench.goes_on(1)
     await bench.goes_on(250)
     assert not is_unknown(bench)
     for habit in HABITS.values():
         guesser = CanaryBench(Stub(habit), seed=seed)
         while is_unknown(guesser):
             assert guesser.sample("judge_not_judging", model="m") == 0
-            await guesser.score(1)
+            await guesser.goes_on(1)
         assert guesser.sample("judge_not_judging", model="m") == 1
 
 
@@ -332,7 +332,7 @@ async def test_what_is_known_since_a_start_stays_known() -> None:
     for judge in (Stub(HABITS["always n"]), Erring(0.0, seed=1)):
         bench.answers(judge)
         for _ in range(100):
-            await bench.score(1)
+            await bench.goes_on(1)
             assert not is_unknown(bench)
 
 
@@ -377,7 +377,7 @@ async def test_versions_by_turns_are_one_judge_that_guesses_a_kind() -> None:
     bench = CanaryBench(OfOneText("R"))
     for number in range(500):
         bench.second.becomes(OTHER if number % 2 else IDENTITY)
-        await bench.score(1)
+        await bench.goes_on(1)
     assert guessed(bench) == {"reference"}
 
 
@@ -395,11 +395,11 @@ def test_a_good_judge_guesses_no_kind(verdicts: int) -> None:
     """Wrong in 5 % of its verdicts, over 10,000 canaries with so many of the kind each."""
     registry, rng = CollectorRegistry(), Random(verdicts)
     kinds = GuessedKinds("m", CanaryTelemetry(registry))
-    labels = {"kind": "reference", "model": "m"}
+    name, labels = "rag_monitor_judge_guesses_kind", {"kind": "reference", "model": "m"}
     for _ in range(10_000):
         right = sum(rng.random() >= 0.05 for _ in range(verdicts))
         kinds.learn({"reference": Equal(right, verdicts)})
-        assert not registry.get_sample_value("rag_monitor_judge_guesses_kind", labels)
+        assert not value_of(registry, name, labels)
 
 
 def guessed(bench: CanaryBench, model: str = "m") -> set[str]:
@@ -416,10 +416,10 @@ def is_unknown(bench: CanaryBench) -> bool:
 async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
     """Else the judge would be doubted for 200 canaries more."""
     bench = CanaryBench(Stub(HABITS["always y"]))
-    await bench.score(50)
+    await bench.goes_on(50)
     assert (bench.accuracy_upper("passage") or 1.0) < 0.75
     bench.answers(Erring(0.0, seed=1))
-    await bench.score(50)
+    await bench.goes_on(50)
     assert bench.sample("judge_not_judging", model="m") == 0
     assert bench.accuracy_upper("passage") in {1.0, None}
 
@@ -427,12 +427,12 @@ async def test_accuracy_of_a_time_of_guessing_ends_with_it() -> None:
 async def test_kinds_that_were_guessed_are_forgotten_with_a_time_of_guessing() -> None:
     """At once, though of some kinds few canaries have come since."""
     bench = CanaryBench(Stub(HABITS["always y"]))
-    await bench.score(200)
+    await bench.goes_on(200)
     assert guessed(bench) == set(KINDS)
     bench.answers(Erring(0.0, seed=1))
     while bench.sample("judge_not_judging", model="m"):
         assert guessed(bench)
-        await bench.score(1)
+        await bench.goes_on(1)
     assert not guessed(bench)
 
 
@@ -452,7 +452,7 @@ async def test_versions_by_turns_keep_their_accuracy() -> None:
     bench = CanaryBench(OfOneText("R"), every=1)
     for number in range(100):
         bench.second.becomes(OTHER if number % 2 else IDENTITY)
-        await bench.score(1)
+        await bench.goes_on(1)
     for version in (IDENTITY, OTHER):
         labels = {"kind": "passage", "judge": version.label}
         assert (bench.sample("judge_canary_accuracy_interactions", **labels) or 0) > 20
@@ -483,9 +483,10 @@ async def test_traffic_may_be_scored_all_the_same() -> None:
 async def test_replies_that_cannot_be_read_count_only_where_traffic_has_them_too() -> None:
     """A model that stumbles over the canaries' shape alone does judge its traffic."""
     bench = CanaryBench(Erring(0.0, seed=1), of_canaries=Stub(is_parrot=True))
-    await bench.score(300)
+    await bench.score(50)
+    await bench.goes_on(250)
     assert bench.sample("judge_not_judging", model="m") == 0
-    assert bench.ended("scored") == 300
+    assert bench.ended("scored") == 50
     assert 12 <= bench.canaries("malformed_reply") <= 20
 
 
@@ -623,7 +624,7 @@ async def test_another_model_judges_in_the_place_of_one_that_guesses() -> None:
 async def test_both_have_canaries_and_the_preferred_one_comes_back() -> None:
     """Who was set aside is asked once in 50 judgements, and so is who judges in its place."""
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
-    await bench.score(100)
+    await bench.goes_on(100)
     before = bench.second.asked, bench.other_second.asked
     await bench.goes_on(500)
     assert (bench.second.asked, bench.other_second.asked) == (before[0] + 10, before[1] + 10)
@@ -691,7 +692,7 @@ async def test_doubt_about_another_model_costs_who_judges_nothing(marks: bool) -
     """The other one is asked itself, seldom, until it is known."""
     model, fallback = Erring(0.0, seed=1), Stub(HABITS["always n"])
     bench = CanaryBench(model, fallback=fallback, marks=marks)
-    await bench.score(100)
+    await bench.goes_on(100)
     await outage(bench, 8)
     assert bench.canaries("wrong") == 1
     before = bench.second.asked, bench.other_second.asked
@@ -705,14 +706,14 @@ async def test_doubt_about_another_model_costs_who_judges_nothing(marks: bool) -
 async def test_a_guess_of_who_judges_no_more_ends_with_its_time() -> None:
     """As long as it is among the latest 50, which is told, and it can clear itself."""
     bench = CanaryBench(Erring(0.0, seed=1), fallback=Stub(HABITS["always n"]), marks=False)
-    await bench.score(100)
+    await bench.goes_on(100)
     await outage(bench, 60)
     assert said_of_both(bench) == [0, 1]
     assert [why is None for why in bench.told] == [False]
     before = bench.second.asked
-    await bench.score(49)
+    await bench.goes_on(49)
     assert len(bench.told) == 1
-    await bench.score(1)
+    await bench.goes_on(1)
     assert [why is None for why in bench.told] == [False, True]
     await outage(bench, 1)
     assert [why is None for why in bench.told] == [False, True, False]
@@ -740,7 +741,7 @@ async def test_who_judges_now_and_then_has_canaries_of_its_own() -> None:
 async def test_where_all_guess_the_other_one_may_judge_again() -> None:
     """Each is asked itself, also while nothing is judged."""
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=Stub(HABITS["always n"]))
-    await bench.score(100)
+    await bench.goes_on(100)
     assert said_of_both(bench) == [1, 1]
     bench.other.answers(Erring(0.0, seed=1))
     bench.other_second.answers(bench.other.model)
@@ -755,7 +756,7 @@ async def test_where_all_guess_the_other_one_may_judge_again() -> None:
 async def test_nobody_waits_for_another_model_that_refuses() -> None:
     """The preferred one guesses, and the other one's key is none: each interaction has an end."""
     bench = CanaryBench(Stub(HABITS["always y"]), fallback=Erring(0.0, seed=1))
-    await bench.score(50)
+    await bench.goes_on(50)
     for _ in range(10):
         with suppress(CallFailed):
             async with bench.gates[1].call():
