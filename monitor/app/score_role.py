@@ -225,7 +225,7 @@ class ScoreRole:
         directs = sampling.block != 1 and sampling.directed
         follower = StateFollower(
             self._shared.output,
-            FollowedTopic(topic, "calibrations", "calibrations would be forgotten"),
+            FollowedTopic(topic, "control", "pauses, bursts and calibrations would be forgotten"),
             ControlState(controls.readers).apply_record,
             self.count_control,
             self._health if directs else Health(time.monotonic),

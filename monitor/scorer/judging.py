@@ -65,8 +65,15 @@ class JudgingInput:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        #: The metrics that need a text which is hidden.
-        self.redacted = redacted_metrics(interaction)
+
+    def of(self, interaction: Interaction) -> JudgingInput:
+        """That of the same interaction, in which values may have been replaced since: or itself."""
+        return self if interaction == self.interaction else JudgingInput(interaction)
+
+    @cached_property
+    def redacted(self) -> frozenset[str]:
+        """The metrics that need a text which is hidden."""
+        return redacted_metrics(self.interaction)
 
     @cached_property
     def shown(self) -> Interaction:

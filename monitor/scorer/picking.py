@@ -20,7 +20,7 @@ from monitor.sampling.floors import Floors
 from monitor.sampling.picks import Picked, Signalled, pick
 from monitor.sampling.rules import EVERYTHING, Filter
 from monitor.sampling.slot_buffer import Slot
-from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.judging import JudgingInput, ScoringPolicy
 from monitor.scorer.score_records import segment_of
 from monitor.stats.calibration import Calibration
 
@@ -35,9 +35,14 @@ class Member(NamedTuple):
     """An interaction in a slot, ``probability`` that with which it was taken."""
 
     record: KafkaRecord
-    interaction: Interaction
+    judging_input: JudgingInput
     policy: ScoringPolicy
     probability: float
+
+    @property
+    def interaction(self) -> Interaction:
+        """It, as it was logged."""
+        return self.judging_input.interaction
 
 
 class Choice(NamedTuple):

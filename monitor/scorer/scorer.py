@@ -219,7 +219,7 @@ class Scorer:
             return await self._bury(work, record, error)
         if admitted is None:
             return None
-        return await self._score(work, record, admitted.interaction, admitted.policy)
+        return await self._score(work, record, JudgingInput(admitted.interaction), admitted.policy)
 
     async def _read_trace(self, record: TraceRecord, root: Span, work: Work) -> Arrived | None:
         whole = record, root, self._intake.now
@@ -229,16 +229,18 @@ class Scorer:
             return await offloaded(self._threads, (), read_trace, *whole, may_be_slow=True)
 
     async def _scored_alone(self, record: KafkaRecord, admitted: Admitted, work: Work) -> None:
-        ending = self._score(work, record, admitted.interaction, admitted.policy)
-        await self._settled(work, record, admitted.interaction.interaction_id, ending)
+        interaction, policy = admitted.interaction, admitted.policy
+        ending = self._score(work, record, JudgingInput(interaction), policy)
+        await self._settled(work, record, interaction.interaction_id, ending)
 
     def _join(self, slots: SlotWorker, record: KafkaRecord, admitted: Admitted) -> Work | None:
         interaction, policy = admitted.interaction, admitted.policy
-        if (redacted := all_redacted(JudgingInput(interaction), policy)) is not None:
+        judging_input = JudgingInput(interaction)
+        if (redacted := all_redacted(judging_input, policy)) is not None:
             self.ledger.settle(redacted.outcome, redacted.reason)
             self._count_pick(interaction, redacted)
             return None
-        return slots.join(Member(record, interaction, policy, policy.sampler.rate))
+        return slots.join(Member(record, judging_input, policy, policy.sampler.rate))
 
     def _reject(self, record: KafkaRecord, error: MessageRejected) -> Work:
         # It may name an unknown field, and people use the oddest keys.
@@ -304,23 +306,24 @@ class Scorer:
         return Outcome.DEAD_LETTERED, error.cause
 
     async def _brought_to_end(self, work: Work, member: Member, sampling: SamplingRecord) -> Ended:
-        record, interaction = member.record, member.interaction
-        ending = self._score(work, record, interaction, member.policy, sampling)
-        return await self._or_buried(work, record, interaction.interaction_id, ending)
+        record, judging_input = member.record, member.judging_input
+        ending = self._score(work, record, judging_input, member.policy, sampling)
+        name = member.interaction.interaction_id
+        return await self._or_buried(work, record, name, ending)
 
     async def _score(
         self,
         work: Work,
         record: KafkaRecord,
-        interaction: Interaction,
+        judging_input: JudgingInput,
         policy: ScoringPolicy,
         sampling: SamplingRecord | None = None,
     ) -> Ended:
         # From here on nobody sees it otherwise: judge, record, log and dead letter agree.
         try:
             with work.at(WorkState.REDACTING):
-                interaction = await self._redacted(record, interaction)
-            judging_input = JudgingInput(interaction)
+                interaction = await self._redacted(record, judging_input.interaction)
+            judging_input = judging_input.of(interaction)
             result = await self._result(work, judging_input, policy)
             await self._publish(interaction, result, policy, sampling)
         except MessageRejected as error:

@@ -154,7 +154,8 @@ class SlotWorker:
         found, record = member.interaction, member.record
         source = Source(topic=record.topic, partition=record.partition, offset=record.offset)
         if found.source != source:  # redriven: its slot lies where it was read now
-            member = member._replace(interaction=found.model_copy(update={"source": source}))
+            moved = found.model_copy(update={"source": source})
+            member = member._replace(judging_input=member.judging_input.of(moved))
         key = found.application, found.kind
         slot = self.slot_buffer.join(record, key, found.interaction_id, member)
         return None if slot is None else Work(record, partial(self._do, slot), self._works)

@@ -17,7 +17,7 @@ from monitor.sampling.blocks import BlockSpan
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import Filter
 from monitor.sampling.slot_buffer import Block, Slot
-from monitor.scorer.judging import ScoringPolicy
+from monitor.scorer.judging import JudgingInput, ScoringPolicy
 from monitor.scorer.picking import Choice, Member, Picker, PickSettings, signalled
 from tests.stages.control import applied
 from tests.stages.loop import A, Record
@@ -42,7 +42,7 @@ def member(name: str, tenant: str, policy: ScoringPolicy = POLICY, **fields: Any
         "source": Source(topic="t", partition=0, offset=0),
         **fields,
     }
-    return Member(Record(0), Interaction.model_validate(given), policy, 1.0)
+    return Member(Record(0), JudgingInput(Interaction.model_validate(given)), policy, 1.0)
 
 
 async def chosen(picker: Picker, *members: Member) -> Choice:

@@ -20,6 +20,7 @@ from monitor.records import (
     UnscoredMark,
     read_score_record,
 )
+from monitor.scorer.judging import JudgingInput
 from tests.stages.producers import Memory
 from tests.stages.records import attributed
 from tests.stages.scoring import run
@@ -97,3 +98,12 @@ def test_a_text_about_the_word_is_no_hidden_text() -> None:
     shown = attributed().model_copy(update={"response": f"It says {REDACTED_TEXT}."})
     assert redacted_metrics(shown) == frozenset()
     assert without_redacted(shown) is shown
+
+
+def test_a_text_that_is_replaced_is_looked_at_anew() -> None:
+    """What the log hides is that of the texts which the judge would be shown."""
+    logged = attributed()
+    found = JudgingInput(logged)
+    assert found.of(logged.model_copy()) is found
+    hidden = logged.model_copy(update={"response": REDACTED_TEXT})
+    assert (found.redacted, found.of(hidden).redacted) == (frozenset(), frozenset(CATALOGUE))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge.protocol import CostMeter
+from monitor.metrics.redacted import redacted_metrics
 from monitor.records import Interaction, Judgement, Usage
 from monitor.sampling.pace import Pace
 from monitor.sampling.rules import Filter, RuleCase
@@ -155,6 +158,48 @@ async def test_what_is_hidden_is_counted_before_the_pick() -> None:
         await stage.committed(4)
         assert [one.sampling.m for one in stage.scores] == [3]
         assert stage.ended("unscorable", "redacted") == 1
+
+
+async def test_what_is_redriven_joins_the_slot_of_its_new_place() -> None:
+    """Its record names the place where it was read now, which lies in the slot; and its own id."""
+    carried = {
+        "topic": "t",
+        "partition": "0",
+        "offset": "1",
+        "timestamp": "1795176000000",
+        "attempts": "1",
+        "first_failed_at": "2026-11-20T00:00:00+00:00",
+    }
+    headers = [(f"x-redrive.{key}", value.encode()) for key, value in carried.items()]
+    async with staged(4) as stage:
+        again = record(4)._replace(headers=headers)
+        await stage.read(*map(record, range(4)), again, *map(record, range(5, 8)))
+        await stage.committed(8)
+        assert [one.sampling.m for one in stage.scores] == [4, 4]
+        picked = stage.scores[1]
+        places = {f"i{n}": n for n in range(4, 8)}
+        assert picked.source.offset == places[picked.interaction_id]
+        assert stage.is_balanced()
+
+
+async def test_what_is_hidden_is_worked_out_once() -> None:
+    """Of each member when it joins, and not again of the one that is picked."""
+    looks = 0
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code is redacted_metrics.__code__
+
+    async with staged(4) as stage:
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            await stage.read(*map(record, range(4)))
+            await stage.committed(4)
+        finally:
+            sys.setprofile(before)
+        assert [one.sampling.m for one in stage.scores] == [4]
+    assert looks == 4
 
 
 async def test_segments_of_a_slot_are_counted_by_member() -> None:
