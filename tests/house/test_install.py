@@ -2,7 +2,8 @@
 
 The tiny project has locks of one small package each, made here, and a build backend of its own:
 what is run is the real Makefile and script, a real virtual environment, the real pip and the real
-uv, all without network.
+uv, all without network. Most tests have their project at one place after the other, where pips are
+forks of one that has imported pip; the first environment is made and filled without forks.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import ClassVar
 
@@ -29,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 UV = Path(sys.prefix) / "bin" / "uv"
 #: What the environment of these tests was made with.
 PYTHON = Path(sys.base_prefix) / "bin" / "python3"
+PIPS = ROOT / "tests" / "servers" / "forked_pip.py"
 SETTING_UP = "setting up .venv (about 40 s) …\n"
 ADDING = "bringing .venv up to date (about 15 s) …\n"
 INSTEAD = "uv cannot do it (why: .venv-setup.log), so pip does …\n"
@@ -171,10 +175,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture(scope="module")
-def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a ``python3`` whose ``-m venv`` copies an environment: seconds are saved.
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where projects stand, one after the other: an environment knows where it is."""
+    return tmp_path_factory.mktemp("place") / "checkout"
 
-    It has uv already, and our pip. In all else it is the real one.
+
+@pytest.fixture(scope="module")
+def bare(made: Made, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An environment that has uv already, and our pip; in all else it is the real one.
+
+    At the place of most tests its ``python -m pip`` is a fork.
     """
     whole, bare = made[0] / ".venv", tmp_path_factory.mktemp("bare") / ".venv"
     tools = "pip*", "setuptools*", "pkg_resources", "_distutils_hack", "distutils-precedence.pth"
@@ -184,6 +194,43 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for ours in Path(sysconfig.get_path("purelib")).glob("pip*"):
         (packages / ours.name).symlink_to(ours)  # nine hundred files that nobody changes
     (bare / "bin" / "uv").symlink_to(UV)
+    (bare / "bin" / "python").rename(bare / "bin" / "started")
+    with TemporaryDirectory(prefix="pips-") as folder:
+        address = str(Path(folder, "asked"))
+        program(
+            bare / "bin" / "python",
+            f'[ "$PWD $1 $2" = "{checkout} -m pip" ] || exec "${{0%/*}}/started" "$@"',
+            "shift 2",
+            f'exec "{PYTHON}" -ISE "{PIPS}" "{address}" "$@"',
+        )
+        shutil.copytree(bare, checkout / ".venv", symlinks=True)
+        with pips(checkout / ".venv" / "bin" / "started", address):
+            yield bare
+
+
+@contextmanager
+def pips(python: Path, address: str) -> Iterator[None]:
+    """Forks of pip by this Python can be had at this address."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = subprocess.Popen(
+            [python, PIPS, str(listener.fileno())],
+            env=environment(python.parents[2], {"PYTHONNOUSERSITE": "1"}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=[listener.fileno()],
+        )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick(bare: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ``python3`` whose ``-m venv`` copies an environment: seconds are saved."""
     folder = tmp_path_factory.mktemp("quick")
     program(
         folder / "python3",
@@ -197,26 +244,33 @@ def quick(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def set_up(quick: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A project with the packages of ``core``, and a copy of it."""
-    root, kept = (tmp_path_factory.mktemp(name) / "checkout" for name in ("used", "kept"))
-    make_project(root)
+def set_up(quick: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a project with the packages of ``core``."""
     path = f"{quick}:{os.environ['PATH']}"
-    assert run(root, ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
-    shutil.copytree(root, kept, symlinks=True)
-    return root, kept
+    assert run(anew(checkout), ".venv/core.stamp", PATH=path) == (0, SETTING_UP, "")
+    kept = tmp_path_factory.mktemp("kept") / "checkout"
+    shutil.copytree(checkout, kept, symlinks=True)
+    return kept
+
+
+def anew(checkout: Path) -> Path:
+    """A project that nobody has set up, in the place of what is there."""
+    shutil.rmtree(checkout)
+    return make_project(checkout)
 
 
 @pytest.fixture
-def ready(set_up: tuple[Path, Path]) -> Path:
-    """The project with ``core``, as it was: at its own place, for an environment knows where it is.
+def ready(set_up: Path, checkout: Path) -> Path:
+    """The project with ``core``, as it was: to set it up is seconds, to copy it a part of one."""
+    shutil.rmtree(checkout)
+    shutil.copytree(set_up, checkout, symlinks=True)
+    return checkout
 
-    To set it up is seconds, to copy it a fraction of one.
-    """
-    root, kept = set_up
-    shutil.rmtree(root)
-    shutil.copytree(kept, root, symlinks=True)
-    return root
+
+@pytest.fixture
+def fresh(quick: Path, checkout: Path) -> Path:
+    """One that nobody has set up, at the place of forked pips."""
+    return anew(checkout)
 
 
 @pytest.fixture
@@ -252,14 +306,14 @@ def test_current_is_left_alone(made: Made, want: str) -> None:
     assert (log.stat().st_mtime_ns, stamp.stat().st_mtime_ns) == before
 
 
-def test_changed_project_is_installed_again(made: Made) -> None:
+def test_changed_project_is_installed_again(ready: Path) -> None:
     """After a change of ``pyproject.toml`` the environment stays, and gets what is new."""
-    root, _ = made
-    config = root / ".venv" / "pyvenv.cfg"
+    (ready / ".venv" / "bin" / "uv").unlink()  # pip names what it has installed
+    config = ready / ".venv" / "pyvenv.cfg"
     before = config.stat().st_mtime_ns
-    (root / "pyproject.toml").write_text(PROJECT + "# changed\n", encoding="utf-8")
-    assert run(root, ".venv/core.stamp") == (0, ADDING, "")
-    assert "Successfully installed tiny-1" in (root / ".venv-setup.log").read_text("utf-8")
+    (ready / "pyproject.toml").write_text(PROJECT + "# changed\n", encoding="utf-8")
+    assert run(ready, ".venv/core.stamp") == (0, ADDING, "")
+    assert "Successfully installed tiny-1" in (ready / ".venv-setup.log").read_text("utf-8")
     assert config.stat().st_mtime_ns == before
 
 
@@ -294,19 +348,19 @@ def test_uv_looks_where_the_environment_tells_pip_to(ready: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["a file", "both"])
-def test_uv_looks_where_a_file_tells_pip_to(project: Path, quick: Path, place: str) -> None:
+def test_uv_looks_where_a_file_tells_pip_to(fresh: Path, quick: Path, place: str) -> None:
     """Of a file's setting and the environment's the environment's holds."""
-    settings = project / "pip.conf"
+    settings = fresh / "pip.conf"
     said = "[global]\nno-index = true\n[install]\nfind-links =\n    more\n    wheels\n"
     settings.write_text(said, "utf-8")
-    (project / "more").mkdir()
+    (fresh / "more").mkdir()
     changed = {"PATH": f"{quick}:{os.environ['PATH']}", "PIP_CONFIG_FILE": str(settings)}
     if place == "a file":
         changed |= {"PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
     else:
         settings.write_text("[install]\nfind-links = more\n", "utf-8")
-    assert run(project, "core", **changed) == (0, SETTING_UP, "")
-    assert by_uv(project)
+    assert run(fresh, "core", **changed) == (0, SETTING_UP, "")
+    assert by_uv(fresh)
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -322,7 +376,7 @@ class Proxy(BaseHTTPRequestHandler):
         return
 
 
-def test_uv_asks_by_the_proxy_that_pip_was_told_of(project: Path, quick: Path) -> None:
+def test_uv_asks_by_the_proxy_that_pip_was_told_of(fresh: Path, quick: Path) -> None:
     """Whatever proxy the environment names for everybody."""
     nobody = closed_index().removesuffix("/simple")
     everybody = dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"), nobody)
@@ -331,9 +385,9 @@ def test_uv_asks_by_the_proxy_that_pip_was_told_of(project: Path, quick: Path) -
         told = {"PIP_PROXY": f"http://127.0.0.1:{server.server_port}", "PIP_NO_INDEX": "0"}
         told |= {"PIP_INDEX_URL": "http://a.invalid/simple", "PIP_TRUSTED_HOST": "a.invalid"}
         changed = {"PATH": f"{quick}:{os.environ['PATH']}"} | everybody | told
-        assert run(project, "core", **changed) == (0, SETTING_UP, "")
+        assert run(fresh, "core", **changed) == (0, SETTING_UP, "")
         server.shutdown()
-    assert by_uv(project)
+    assert by_uv(fresh)
     assert Proxy.asked == {"uv", "pip"}
 
 
@@ -373,14 +427,14 @@ def test_what_uv_was_killed_over_is_not_taken_for_whole_later(ready: Path, quick
     assert modules(ready) == {"tiny", "tinyuv", "tinycore", "tinydev"}
 
 
-def test_only_what_the_lock_says_is_installed(project: Path, quick: Path) -> None:
+def test_only_what_the_lock_says_is_installed(fresh: Path, quick: Path) -> None:
     """Whatever pip is told to install besides, or in its place."""
-    (project / "other.txt").write_text(make_wheel(project / "wheels", "tinyother"), "utf-8")
-    (project / "less.txt").write_text("tinyuv==2\n", "utf-8")
+    (fresh / "other.txt").write_text(make_wheel(fresh / "wheels", "tinyother"), "utf-8")
+    (fresh / "less.txt").write_text("tinyuv==2\n", "utf-8")
     told = {"PIP_REQUIREMENT": "other.txt", "PIP_CONSTRAINT": "less.txt", "PIP_DRY_RUN": "1"}
     changed = {"PATH": f"{quick}:{os.environ['PATH']}"} | told
-    assert run(project, "core", **changed) == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
+    assert run(fresh, "core", **changed) == (0, SETTING_UP, "")
+    assert modules(fresh) == {"tiny", "tinyuv", "tinycore"}
 
 
 @pytest.fixture(scope="module")
@@ -441,25 +495,25 @@ def test_unknown_level(project: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_unreachable_index(project: Path, quick: Path) -> None:
+def test_unreachable_index(fresh: Path, quick: Path) -> None:
     """An index that refuses connections ends it soon, in one line, with nothing left."""
-    code, _, err = run(project, "core", PATH=f"{quick}:{os.environ['PATH']}", **closed())
+    code, _, err = run(fresh, "core", PATH=f"{quick}:{os.environ['PATH']}", **closed())
     assert code == 3
     assert err.count("\n") == 1
     assert "the package index cannot be reached" in err
     assert ".venv-setup.log" in err
-    assert not (project / ".venv").exists()
+    assert not (fresh / ".venv").exists()
 
 
-def test_wrong_hash(project: Path, quick: Path) -> None:
+def test_wrong_hash(fresh: Path, quick: Path) -> None:
     """A package that is not the locked one is refused, in one line, with nothing left."""
-    lock = project / "requirements" / "core.txt"
+    lock = fresh / "requirements" / "core.txt"
     lock.write_text("tinycore==1 --hash=sha256:" + "0" * 64 + "\n", encoding="utf-8")
-    code, _, err = run(project, "core", PATH=f"{quick}:{os.environ['PATH']}")
+    code, _, err = run(fresh, "core", PATH=f"{quick}:{os.environ['PATH']}")
     assert code == 3
     assert err.count("\n") == 1
     assert "differs from the hash in the lock" in err
-    assert not (project / ".venv").exists()
+    assert not (fresh / ".venv").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -497,12 +551,12 @@ def test_python_too_old(project: Path, old: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_newer_python_on_path_takes_over(project: Path, old: Path, quick: Path) -> None:
+def test_newer_python_on_path_takes_over(fresh: Path, old: Path, quick: Path) -> None:
     """A too old ``python3`` hands over to the first newer Python on PATH that runs."""
     program(old / "python3.12", "exit 127")
     program(old / "python3.13", f'exec "{quick}/python3" "$@"')
-    assert run(project, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
-    assert modules(project) == {"tiny", "tinyuv", "tinycore"}
+    assert run(fresh, "core", PATH=f"{old}:/usr/bin:/bin") == (0, SETTING_UP, "")
+    assert modules(fresh) == {"tiny", "tinyuv", "tinycore"}
 
 
 def test_named_python_is_honoured(project: Path, old: Path) -> None:
