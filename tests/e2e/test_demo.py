@@ -8,8 +8,6 @@ import os
 import pty
 import re
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -123,16 +121,24 @@ def test_a_page_is_parsed_with_its_labels() -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_a_terminal_keeps_what_it_shows(arguments: list[str]) -> None:
+async def test_a_terminal_keeps_what_it_shows(arguments: list[str]) -> None:
     """Eight kilobytes of JSON at the end would push it away; there they are asked for."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "monitor", "demo", "--for", "3", *arguments]
-    shown = b""
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+    with running("demo", "--for", "3", *arguments, screen=Path(os.ttyname(theirs))) as process:
+        reading = asyncio.create_task(asyncio.to_thread(_shown, ours))
+        ended = await process.ended()
         os.close(theirs)
-        with suppress(OSError):  # Linux's way to say that nobody writes any more
-            while part := os.read(ours, 65_536):
-                shown += part
-    os.close(ours)
-    assert process.returncode == 0
+        shown = await reading
+    assert ended.returncode == 0, ended.stderr
+    assert b"rag-monitor demo" in shown
     assert (b'{"acknowledged"' in shown) == bool(arguments)
+
+
+def _shown(ours: int) -> bytes:
+    """All that is written to a terminal until nobody has it open."""
+    shown = b""
+    with suppress(OSError):  # Linux's way to say that nobody writes any more
+        while part := os.read(ours, 65_536):
+            shown += part
+    os.close(ours)
+    return shown

@@ -232,6 +232,8 @@ def _become(module: str, arguments: list[str], environ: dict[str, str], *files: 
     for number, each in enumerate([read, *written]):
         os.dup2(each, number)
         os.close(each)
+    if os.isatty(1):  # by the line, and without a place in a file
+        sys.stdout = os.fdopen(1, "w", 1, sys.stdout.encoding, sys.stdout.errors, closefd=False)
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()

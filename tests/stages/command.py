@@ -34,12 +34,19 @@ class Running:
     """A command while it runs, forked like those of ``rag_monitor``."""
 
     def __init__(
-        self, arguments: list[str], environ: Mapping[str, str], folder: Path, terminal: Path | None
+        self,
+        arguments: list[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        terminal: Path | None,
+        screen: Path | None,
     ) -> None:
         self._arguments = arguments
         self._out, self._err = folder / "out", folder / "err"
-        self._err.touch()
-        self._process = forks().start(arguments, environ, self._out, terminal or self._err)
+        for file in (self._out, self._err):
+            file.touch()
+        said = screen or self._out, terminal or self._err
+        self._process = forks().start(arguments, environ, *said)
 
     @property
     def out(self) -> str:
@@ -76,14 +83,15 @@ def running(
     *arguments: str | Path,
     environ: Mapping[str, str] | None = None,
     terminal: Path | None = None,
+    screen: Path | None = None,
 ) -> Iterator[Running]:
     """Begin a command; nothing is left of it afterwards.
 
-    ``terminal`` gets what it says on standard error.
+    ``terminal`` gets what it says on standard error, ``screen`` what it says on standard output.
     """
     with TemporaryDirectory() as folder:
         told = [*map(str, arguments)]
-        found = Running(told, _environment(environ), Path(folder), terminal)
+        found = Running(told, _environment(environ), Path(folder), terminal, screen)
         try:
             yield found
         finally:
