@@ -22,6 +22,7 @@ import pkgutil
 import runpy
 import select
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -232,8 +233,7 @@ def _become(module: str, arguments: list[str], environ: dict[str, str], *files: 
     for number, each in enumerate([read, *written]):
         os.dup2(each, number)
         os.close(each)
-    if os.isatty(1):  # by the line, and without a place in a file
-        sys.stdout = os.fdopen(1, "w", 1, sys.stdout.encoding, sys.stdout.errors, closefd=False)
+    _open_anew()
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
@@ -244,6 +244,15 @@ def _become(module: str, arguments: list[str], environ: dict[str, str], *files: 
         _ENDS.append(end.code or 0)
         raise
     _ENDS.append(0)
+
+
+def _open_anew() -> None:
+    # A terminal or a pipe has no place to seek, and a terminal is written to by the line.
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w")):
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            old, size = getattr(sys, name), 1 if os.isatty(number) else -1
+            new = os.fdopen(number, mode, size, old.encoding, old.errors, closefd=False)
+            setattr(sys, name, new)
 
 
 #: In a fork whose command has ended in order: its exit code.

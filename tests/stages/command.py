@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import subprocess
 import sys
@@ -40,13 +41,14 @@ class Running:
         folder: Path,
         terminal: Path | None,
         screen: Path | None,
+        given: Path,
     ) -> None:
         self._arguments = arguments
         self._out, self._err = folder / "out", folder / "err"
         for file in (self._out, self._err):
             file.touch()
         said = screen or self._out, terminal or self._err
-        self._process = forks().start(arguments, environ, *said)
+        self._process = forks().start(arguments, environ, *said, given=given)
 
     @property
     def out(self) -> str:
@@ -72,7 +74,11 @@ class Running:
 
     async def ended(self) -> subprocess.CompletedProcess[str]:
         """Its exit code and all that it said, once it ends by itself."""
-        code = await asyncio.to_thread(forks().code_of, self._process.pid, PATIENCE_S)
+        return await asyncio.to_thread(self.result)
+
+    def result(self) -> subprocess.CompletedProcess[str]:
+        """The same, where nothing else is to be done meanwhile."""
+        code = forks().code_of(self._process.pid, PATIENCE_S)
         if code is None:
             raise subprocess.TimeoutExpired(self._arguments, PATIENCE_S)
         return subprocess.CompletedProcess(self._arguments, code, self.out, self.err)
@@ -84,18 +90,33 @@ def running(
     environ: Mapping[str, str] | None = None,
     terminal: Path | None = None,
     screen: Path | None = None,
+    given: Path = Path(os.devnull),
 ) -> Iterator[Running]:
     """Begin a command; nothing is left of it afterwards.
 
-    ``terminal`` gets what it says on standard error, ``screen`` what it says on standard output.
+    ``terminal`` gets what it says on standard error, ``screen`` what it says on standard output;
+    ``given`` is its standard input.
     """
     with TemporaryDirectory() as folder:
         told = [*map(str, arguments)]
-        found = Running(told, _environment(environ), Path(folder), terminal, screen)
+        found = Running(told, _environment(environ), Path(folder), terminal, screen, given)
         try:
             yield found
         finally:
             found.kill()
+
+
+def left_alone(*arguments: str | Path) -> tuple[bytes, subprocess.CompletedProcess[str]]:
+    """The first line that a command says, and how it ended when nobody read on: ``| head -n 1``."""
+    with TemporaryDirectory() as folder:
+        pipe, line = Path(folder, "pipe"), b""
+        os.mkfifo(pipe)
+        with running(*arguments, screen=pipe) as process:
+            with pipe.open("rb", buffering=0) as reader:
+                fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)  # what is longer meets who has left
+                while not line.endswith(b"\n") and (read := reader.read(1)):
+                    line += read
+            return line, process.result()
 
 
 def started(

@@ -7,7 +7,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,7 +17,7 @@ from monitor.records import ScoreRecord, UnscoredMark, read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer, Labels
 from tests.servers.judge_weather import Weather
 from tests.servers.redis_server import RedisServer
-from tests.stages.command import ROOT, one_line, rag_monitor, running
+from tests.stages.command import left_alone, one_line, rag_monitor, running
 from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
 from tests.stages.process import until
 
@@ -291,15 +290,12 @@ async def test_who_only_waits_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_reader_who_leaves_is_no_error(tmp_path: Path, lines: int) -> None:
     """``| head -n 1``: the first record, and nothing about a pipe, be the buffer full or not."""
     file = written(tmp_path / "traffic.jsonl", *(logged(f"i{n}") for n in range(lines)))
-    command = f'"{sys.executable}" -m monitor evaluate "{file}" | head -n 1'
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, check=False
-    )
+    line, done = left_alone("evaluate", file)
     assert done.returncode == 0
-    assert read_score_record(done.stdout.rstrip(b"\n")).interaction_id == "i0"
-    *_, said = done.stderr.decode().splitlines()
+    assert read_score_record(line.rstrip(b"\n")).interaction_id == "i0"
+    *_, said = done.stderr.splitlines()
     assert " judged: " in said
-    assert "Traceback" not in done.stderr.decode()
+    assert "Traceback" not in done.stderr
 
 
 def test_a_judge_that_refuses_everything_is_named(tmp_path: Path) -> None:

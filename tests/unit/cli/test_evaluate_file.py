@@ -10,8 +10,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +19,7 @@ import pytest
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.stages.command import ROOT, one_line, rag_monitor, running
+from tests.stages.command import one_line, rag_monitor, running
 from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
 from tests.stages.process import until
 
@@ -284,18 +282,15 @@ def test_parquet_is_read_where_pyarrow_is(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_file_like_another(tmp_path: Path) -> None:
-    """``-``, also zipped; records name it stdin."""
+    """``-``, a pipe, also zipped; records name it stdin."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     for content in (lines(*CLEAN), gzip.compress(lines(*CLEAN))):
-        done = subprocess.run(
-            [sys.executable, "-m", "monitor", "evaluate", "-"],
-            cwd=ROOT,
-            env={k: v for k, v in os.environ.items() if not k.startswith("RAG_MONITOR_")},
-            input=content,
-            capture_output=True,
-            check=False,
-        )
+        with running("evaluate", "-", given=pipe) as process:
+            pipe.write_bytes(content)
+            done = process.result()
         assert done.returncode == 0, done.stderr
-        found = [read_score_record(line) for line in done.stdout.splitlines()]
+        found = [read_score_record(line.encode()) for line in done.stdout.splitlines()]
         assert [each.source.topic for each in found] == ["stdin", "stdin"]
         assert all(each.run is None for each in found)
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
@@ -17,7 +14,7 @@ from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import read_score_record
 from tests.servers.judge_server import Bias, JudgeServer
 from tests.servers.stub_judge_server import StubJudgeServer
-from tests.stages.command import one_line, rag_monitor
+from tests.stages.command import left_alone, one_line, rag_monitor
 from tests.stages.labelled_set import changed, entries, made_up
 from tests.stages.plain import interaction
 from tests.stages.stub_judges import HABITS, Erring, Stub
@@ -71,12 +68,9 @@ def test_gate_decides_the_exit_code(gate: str, code: int) -> None:
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, code: int) -> None:
     """Behind ``| head -1`` the gate alone decides, and nobody complains."""
-    asked = [sys.executable, "-m", "monitor", "judge-check", CLAIM_PAIRS, *form, "--fail-if", gate]
-    command = f"{shlex.join(map(str, asked))} | (read -r line; exec 0<&-)"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (code, b"")
+    line, done = left_alone("judge-check", CLAIM_PAIRS, *form, "--fail-if", gate)
+    assert line.endswith(b"\n")
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 @pytest.mark.parametrize(
