@@ -26,6 +26,7 @@ def test_four(): requires_tool("air", None, "breathe")
 @pytest.mark.xfail(reason="known")
 def test_five(): raise AssertionError
 """
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 TABLE = """
 tool    tests skipped  how to get it
 brush   1              pip install brush
@@ -39,10 +40,11 @@ def run_pytest(directory: Path, test_file: str, *options: str, required: str) ->
     (directory / "pytest.ini").write_text("[pytest]\n")
     path = os.pathsep.join([str(ROOT), *sys.path])
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    command += ["-p", "xdist"]  # of the plugins of others the only one that it is about
     done = subprocess.run(
         [*command, *options],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": path, "REQUIRE_TOOLS": required},
+        env={**os.environ, "PYTHONPATH": path, "REQUIRE_TOOLS": required, **ALONE},
         capture_output=True,
         text=True,
         check=False,
