@@ -51,7 +51,8 @@ BREACHES = [
     ("lookup/reading.py", "monitor.config.sections", "Lookups, the topic's traffic"),
     ("rules/model.py", "monitor.telemetry", "Rules know"),
     ("stats/horizon.py", "time", "Pure rooms"),
-    ("runtime/visible.py", "rag_monitor", "Nobody in monitor knows the second name"),
+    # Of a module that few import: each chain by way of it would be told of.
+    ("demo/send.py", "rag_monitor", "Nobody in monitor knows the second name"),
     ("ingest/event_time.py", "aiokafka", "Only kafka"),
     ("demo/send.py", "confluent_kafka", "Only demo.broker"),
     ("judge/text.py", "litellm", "Only judge.llm imports"),
@@ -101,7 +102,7 @@ IMPURE_METHODS = {"now", "today", "utcnow", *IMPURE_NAMES}
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
     """Run import-linter over the package below a folder."""
-    environment = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "200"}
+    environment = {**os.environ, "PYTHONPATH": str(root), "COLUMNS": "200", "LINES": "50"}
     command = [str(LINT), "--no-cache"]
     return subprocess.run(
         command, cwd=root, env=environment, check=False, capture_output=True, text=True
