@@ -13,13 +13,12 @@ from functools import cached_property
 from random import Random
 from typing import Final, NamedTuple
 
-from monitor.plan.simulated import MOST_MEMBERS, Known, Pool, Quality, taken
+from monitor.plan.simulated import MOST_MEMBERS, Known, Pool, Quality, drawn, taken
 from monitor.stats.baseline import NOTHING, Baseline, Tolerance
 from monitor.stats.days import unseen_spread
 from monitor.stats.drift import (
     NO_EVIDENCE,
     BetEvidence,
-    Deviation,
     SlotFactors,
     factors,
     quiet_after,
@@ -86,7 +85,7 @@ class Simulation:
 
     def __init__(self, normal: Quality, watch: WatchSettings, seed: int = 1) -> None:
         self._normal, self._watch, self._seed = normal, watch, seed
-        self._pool = Pool(normal, Random(seed))
+        self._pool, _ = drawn(normal, seed)
         self._members = max(1, min(MOST_MEMBERS, watch.members))
 
     def delays(self, factors: Sequence[float]) -> list[Delay]:
@@ -129,8 +128,8 @@ class Simulation:
 
     def _delay(self, factor: float, calm: Sequence[tuple[Known, BetEvidence]]) -> Delay:
         """Of these monitors; whatever is asked for beside it, it is the same."""
-        random = Random(f"{self._seed} {factor}")
-        pool = Pool(self._normal.times(factor), random, self._pool.noise)
+        seed = f"{self._seed} {factor}"
+        pool, random = drawn(self._normal.times(factor), seed, self._pool.noise)
         lengths, steps = list[float](), 0.0
         for known, evidence in calm:
             slots = self._slots(known, pool, random)
@@ -146,8 +145,9 @@ class Simulation:
         random, p = Random(self._seed + 2), self._normal.mean
         # Against a baseline of 0 everywhere the deviation is the pick's own term of the estimate.
         bare = Known(Baseline(0.0, 0.0, {}), self._known(random).calibration)
-        slots = bare.slots(4_000, self._pool, self._members, random, NOTHING, p)
-        return math.fsum((slot.by - p) ** 2 for slot in slots) / len(slots) / (p * (1 - p))
+        which, slots = bare.slots(4_000, self._pool, self._members, random, NOTHING, p)
+        squares = math.fsum([(slots[one].by - p) ** 2 for one in which])
+        return squares / len(which) / (p * (1 - p))
 
     def _all_known(self, monitors: int, random: Random) -> Iterator[Known]:
         """What each of the monitors goes by."""
@@ -175,43 +175,38 @@ class Simulation:
         spread = unseen_spread(baseline.mean, seen_s)
         return replace(baseline, provisional=True, hour_spread=spread)
 
-    def _slots(self, known: Known, pool: Pool, random: Random) -> list[Deviation]:
+    def _slots(self, known: Known, pool: Pool, random: Random) -> list[SlotFactors]:
         # A baseline is learned from the pool: against it, all means are as far off as the pool's.
         mean = pool.mean + (self._pool.off if self._watch.learn_slots else 0.0)
-        return known.slots(_DRAWN, pool, self._members, random, self._watch.tolerance, mean)
+        tolerance = self._watch.tolerance
+        which, slots = known.slots(_DRAWN, pool, self._members, random, tolerance, mean)
+        return [*map({one: factors(slot) for one, slot in slots.items()}.__getitem__, which)]
 
     def _quiet(self, known: Known, random: Random) -> BetEvidence | None:
         """The evidence after normal traffic; None while an alarm is open, which says nothing."""
         period, threshold = self._watch.in_period, self._watch.threshold
         held = min(_BEFORE, random.randint(period, 2 * period))
-        drawn = taken(random, _factors(self._slots(known, self._pool, random)), held)
-        return quiet_after(drawn, threshold)
+        return quiet_after(taken(random, self._slots(known, self._pool, random), held), threshold)
 
     def _until_alarm(
-        self, bets: BetEvidence, slots: Sequence[Deviation], random: Random
+        self, bets: BetEvidence, slots: Sequence[SlotFactors], random: Random
     ) -> int | None:
         """A period ends at random after the change: what is older than the one before is gone."""
         threshold, most = self._watch.threshold, self._watch.most_waited
-        all_of_them, of_period = _factors(slots), list[SlotFactors]()
+        of_period = list[SlotFactors]()
         judged, ends_at = 0, random.randint(1, self._watch.in_period)
         while judged < most:
             # Most alarms come soon: not more are drawn than have been.
             number = min(max(_DRAWN, judged), ends_at - judged, most - judged)
-            drawn = taken(random, all_of_them, number)
-            opens, bets = until_open(bets, drawn, threshold)
+            some = taken(random, slots, number)
+            opens, bets = until_open(bets, some, threshold)
             if opens is not None:
                 return judged + opens
-            judged, of_period = judged + number, of_period + drawn
+            judged, of_period = judged + number, of_period + some
             if judged == ends_at:
                 _, bets = until_open(NO_EVIDENCE.bets, of_period, threshold)
                 ends_at, of_period = ends_at + self._watch.in_period, []
         return None
-
-
-def _factors(slots: Sequence[Deviation]) -> list[SlotFactors]:
-    """Of each; many of them are alike."""
-    known = {slot: factors(slot) for slot in set(slots)}
-    return [known[slot] for slot in slots]
 
 
 def _quantile(lengths: Sequence[float], share: float) -> float | None:

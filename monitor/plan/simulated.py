@@ -7,14 +7,16 @@ from a Beta distribution, correlation 1/3). Larger means worse. Randomness is an
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+import operator
+from bisect import bisect, bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import lru_cache
+from itertools import accumulate, cycle, islice, repeat
 from random import Random
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from monitor.sampling.picks import MOST_EXPECTED, weights
+from monitor.sampling.picks import LEAST_WEIGHT, MOST_EXPECTED
 from monitor.stats import calibration
 from monitor.stats.baseline import (
     DAY_SPREADS,
@@ -37,6 +39,8 @@ _POOL: Final = 12_000
 _HOURS: Final = 24
 #: The mean of so many answers is as good as normally distributed.
 _MANY: Final = 16
+#: Of an answer's rate of wrong claims, before the mean: alpha + beta of the Beta distribution.
+_SPREAD: Final = (1 - _AGREEMENT) / _AGREEMENT
 _One = TypeVar("_One")
 
 
@@ -77,28 +81,28 @@ class Quality:
 
 
 class Pool:
-    """Answers of one quality, drawn once and taken at random; the signal's noise is ``noise``."""
+    """Answers of one quality, drawn once and taken at random; the signal's noise is ``noise``.
+
+    ``kinds`` has the number of each answer's segment and value among ``different``: they are few.
+    """
 
     def __init__(self, quality: Quality, random: Random, noise: float | None = None) -> None:
         self.segments = len(quality.means)
-        values = []
-        for number in range(_POOL):
-            segment = number % len(quality.means)
-            values.append((str(segment), _value(random, quality.means[segment])))
+        each = [(str(number), mean) for number, mean in enumerate(quality.means)]
+        values = [(segment, _value(random, mean)) for segment, mean in islice(cycle(each), _POOL)]
         #: How far the pool's mean is from that of its quality, by chance.
         self.off = math.fsum(value for _, value in values) / _POOL - quality.mean
         self.mean = quality.mean
         self.variance = math.fsum((value - quality.mean) ** 2 for _, value in values) / _POOL
         #: The noise does not grow with the spread of the values when they get worse.
         self.noise = _noise(self.variance, quality.correlation) if noise is None else noise
+        self.different = [*dict.fromkeys(values)]
+        numbers = {one: number for number, one in enumerate(self.different)}
+        self.kinds = [*map(numbers.__getitem__, values)]
+        picks = [ScoredPick(segment, 1.0, value) for segment, value in self.different]
         self.answers = [
-            SimulatedAnswer(
-                segment,
-                value,
-                value + random.gauss(0.0, self.noise),
-                ScoredPick(segment, 1.0, value),
-            )
-            for segment, value in values
+            SimulatedAnswer(segment, value, value + random.gauss(0.0, self.noise), picks[kind])
+            for kind, (segment, value) in zip(self.kinds, values, strict=True)
         ]
 
     def week(self, per_day: float, random: Random) -> list[list[HourSums]]:
@@ -119,6 +123,21 @@ class Pool:
         return HourSums(n, float(n), n * mean, float(n), n * mean, squares)
 
 
+def drawn(quality: Quality, seed: int | str, noise: float | None = None) -> tuple[Pool, Random]:
+    """The pool of this seed, and what it is drawn from as it is then."""
+    pool, state = _drawn(quality, seed, noise)
+    random = Random()
+    random.setstate(state)
+    return pool, random
+
+
+# Two plans of one quality draw the same pools, of some megabytes each: normal, and by factor.
+@lru_cache(maxsize=8)
+def _drawn(quality: Quality, seed: int | str, noise: float | None) -> tuple[Pool, Any]:
+    random = Random(seed)
+    return Pool(quality, random, noise), random.getstate()
+
+
 def _noise(variance: float, correlation: float) -> float:
     if correlation <= 0.0:
         return 0.0
@@ -126,9 +145,8 @@ def _noise(variance: float, correlation: float) -> float:
 
 
 def _value(random: Random, mean: float) -> float:
-    spread = (1 - _AGREEMENT) / _AGREEMENT
     claims = 1 + _poisson(random, _MORE_CLAIMS)
-    rate = random.betavariate(mean * spread, (1 - mean) * spread)
+    rate = random.betavariate(mean * _SPREAD, (1 - mean) * _SPREAD)
     return sum([random.random() < rate for _ in range(claims)]) / claims
 
 
@@ -157,6 +175,13 @@ def refined(baseline: Baseline, found: Rhythm) -> Baseline:
         day_spread=found.day_spread,
         hours=found.hours,
     )
+
+
+class SimulatedSlots(NamedTuple):
+    """Slots in their order, by what stands for each in ``different``."""
+
+    which: Sequence[int]
+    different: Mapping[int, Deviation]
 
 
 @dataclass(frozen=True)
@@ -198,25 +223,49 @@ class Known:
         random: Random,
         tolerance: Tolerance,
         mean: float,
-    ) -> list[Deviation]:
+    ) -> SimulatedSlots:
         """So many slots, moved to the ``mean`` value that is known: what is drawn of it is noise.
 
         Where all are moved down, so is the least that one can be.
         """
         hours = self._of_hours(pool, tolerance)
-        own = taken(random, hours, number)
-        if self.calibration is None or members == 1:
-            found = _uniform(taken(random, pool.answers, number), own)
-        else:
-            found = [_directed(self.calibration, pool, members, random, of) for of in own]
-        drawn = math.fsum(each.by for each in found) / number
-        usual = math.fsum(one for of in hours for one in of.values()) / _HOURS / pool.segments
-        move = mean - usual - drawn
+        which, found = self._drawn(number, pool, members, random, hours)
+        drawn = math.fsum(map({key: each.by for key, each in found.items()}.__getitem__, which))
+        usual = math.fsum([one for of in hours for one in of.values()]) / _HOURS / pool.segments
+        move = mean - usual - drawn / number
         down = max(0.0, -move)
         moved = {
-            each: Deviation(each.by + move, each.reach + down, *each[2:]) for each in set(found)
+            key: Deviation(each.by + move, each.reach + down, *each[2:])
+            for key, each in found.items()
         }
-        return [moved[each] for each in found]
+        return SimulatedSlots(which, moved)
+
+    def _drawn(
+        self,
+        number: int,
+        pool: Pool,
+        members: int,
+        random: Random,
+        hours: Sequence[Mapping[str, float]],
+    ) -> SimulatedSlots:
+        """So many as they come: where picks are uniform many of them are alike."""
+        if self.calibration is not None and members > 1:
+            own = taken(random, hours, number)
+            return SimulatedSlots(
+                range(number),
+                dict(enumerate(_directed(self.calibration, pool, members, random, own))),
+            )
+        own_hours, kinds = taken(random, range(_HOURS), number), taken(random, pool.kinds, number)
+        different = pool.different
+        if self.baseline.hours:
+            n = len(different)
+            which = [*map(operator.add, map(n.__mul__, own_hours), kinds)]
+            pairs = {key: (hours[key // n], different[key % n]) for key in set(which)}
+        else:
+            which, pairs = kinds, {key: (hours[0], different[key]) for key in set(kinds)}
+        return SimulatedSlots(
+            which, {key: uniform(value, of[name]) for key, (of, (name, value)) in pairs.items()}
+        )
 
     def _of_hours(self, pool: Pool, tolerance: Tolerance) -> list[dict[str, float]]:
         """What each segment is held against in each hour of the day."""
@@ -229,39 +278,42 @@ class Known:
         return found if self.baseline.hours else found * _HOURS
 
 
-def _uniform(
-    answers: Sequence[SimulatedAnswer], own: Sequence[Mapping[str, float]]
-) -> list[Deviation]:
-    """Of each answer; many of them are alike."""
-    pairs = [(one.value, of[one.segment]) for one, of in zip(answers, own, strict=True)]
-    known = {pair: uniform(*pair) for pair in set(pairs)}
-    return [known[pair] for pair in pairs]
-
-
 def _directed(
-    found: Calibration, pool: Pool, members: int, random: Random, own: Mapping[str, float]
-) -> Deviation:
-    """How much worse than the baseline, ``own`` of each segment, the pick of one slot is."""
-    slot = taken(random, pool.answers, members)
-    # Not by ``bin``, which would be called two million times for a plan.
-    edges, expected = found.edges, found.expected[_METRIC]
-    bins = [bisect_left(edges, each.signal) for each in slot]
-    w = weights([found.spreads[k] for k in bins])
-    f = _expected([expected[k] for k in bins], w)
-    (number,) = random.choices(range(members), weights=w)
-    return directed(
-        slot[number].value,
-        1 / w[number],
-        sum(f) / members,
-        f[number],
-        own[slot[number].segment],
-        sum([own[each.segment] for each in slot]) / members,
-    )
+    found: Calibration,
+    pool: Pool,
+    members: int,
+    random: Random,
+    own: Sequence[Mapping[str, float]],
+) -> list[Deviation]:
+    """How much worse than the baseline, ``own`` of each slot and segment, their picks are.
 
-
-def _expected(f: Sequence[float], w: Sequence[float]) -> list[float]:
-    # Not by ``min``, which would be called as often.
-    return [
-        one if one <= (most := MOST_EXPECTED * weight) else most
-        for one, weight in zip(f, w, strict=True)
-    ]
+    As ``sampling/picks.py`` weighs and expects, once for each bin: a plan has millions of members.
+    """
+    edges, spreads, expected = found.edges, found.spreads, found.expected[_METRIC]
+    parts = [(1 - LEAST_WEIGHT) * spread for spread in spreads]
+    slots = []
+    for of in own:
+        segments, values, signals, _ = zip(*taken(random, pool.answers, members), strict=True)
+        bins = [*map(bisect_left, repeat(edges), signals)]
+        seen = [*map(spreads.__getitem__, bins)]
+        mean = math.fsum(seen) / members
+        if mean > 0 and len(set(seen)) > 1:
+            weights = [LEAST_WEIGHT + part / mean for part in parts]
+        else:
+            weights = [1.0] * len(parts)
+        w = [*map(weights.__getitem__, bins)]
+        most = [*map(min, expected, map(MOST_EXPECTED.__mul__, weights))]
+        # What ``random.choices`` takes, without its checks.
+        up_to = [*accumulate(w)]
+        number = bisect(up_to, random.random() * up_to[-1], 0, members - 1)
+        slots.append(
+            directed(
+                values[number],
+                1 / w[number],
+                sum(map(most.__getitem__, bins)) / members,
+                most[bins[number]],
+                of[segments[number]],
+                sum(map(of.__getitem__, segments)) / members,
+            )
+        )
+    return slots

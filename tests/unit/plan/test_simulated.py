@@ -10,8 +10,10 @@ import pytest
 from monitor.exporter.baselines.days import with_rhythm
 from monitor.plan.simulated import Known, Pool, Quality, refined
 from monitor.records.control import MetricBaseline
+from monitor.sampling.picks import MOST_EXPECTED, weights
 from monitor.stats.baseline import Baseline, Tolerance
 from monitor.stats.days import Rhythm, rhythm, summed
+from monitor.stats.drift import directed
 
 QUALITY = Quality((0.06, 0.1))
 TOLERANCE = Tolerance(share=0.1)
@@ -73,3 +75,28 @@ def test_a_week_takes_from_v_what_an_exporter_takes() -> None:
     assert (found.dependence, found.se) == (1.0, 0.01)
     kept = refined(Baseline(0.2, 0.02, {}, dependence=4.0), week._replace(dependence=None))
     assert (kept.dependence, kept.se) == (4.0, 0.02)
+
+
+def test_a_slot_is_weighed_and_picked_as_sampling_does_it() -> None:
+    """Deviations are those of its own weights, moved by one amount, of the very same members."""
+    random, slots, members = Random(4), 200, 5
+    pool = Pool(Quality((0.06, 0.1), 0.6), random)
+    known = Known.learned(pool, 500, random, directs=True)
+    found, state, plain = known.calibration, random.getstate(), []
+    assert found is not None
+    (expected,) = found.expected.values()
+    which, different = known.slots(slots, pool, members, random, TOLERANCE, pool.mean)
+    random.setstate(state)
+    random.choices(range(24), k=slots)
+    for _ in range(slots):
+        slot = random.choices(pool.answers, k=members)
+        bins = [found.bin(one.signal) for one in slot]
+        w = weights([found.spreads[k] for k in bins])
+        f = [min(expected[k], MOST_EXPECTED * one) for k, one in zip(bins, w, strict=True)]
+        (at,) = random.choices(range(members), weights=w)
+        own = [known.baseline.of(one.segment, TOLERANCE) for one in slot]
+        by = slot[at].value, 1 / w[at], sum(f) / members, f[at], own[at], sum(own) / members
+        plain.append(directed(*by).by)
+    moved = [different[one].by - by for one, by in zip(which, plain, strict=True)]
+    assert moved == pytest.approx([moved[0]] * slots)
+    assert len(set(plain)) > slots / 2
