@@ -9,8 +9,6 @@ freely changes many words, who changes one thing says something else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from typing import NamedTuple
 
 from monitor.judge.offline.sentences import (
@@ -74,9 +72,7 @@ class SentenceEvidence(NamedTuple):
 
 def gather(claim: Sentence, text: Text) -> SentenceEvidence | None:
     """The evidence in the best sentences; None where either side has no content."""
-    # Not by `sum`, which has rounded otherwise since Python 3.12: ties would break by the version.
-    total = reduce(add, claim.weights.values(), 0.0)
-    total += FACT_WEIGHT * sum(mark.kind != "name" for mark in claim.marks)
+    total = claim.total
     if not total or not text.sentences:
         return None
     shares = [_found(claim, sentence.offers) for sentence in text.sentences]
@@ -101,13 +97,19 @@ def gather(claim: Sentence, text: Text) -> SentenceEvidence | None:
 
 def _found(claim: Sentence, offers: frozenset[str]) -> float:
     share = 0.0
-    for token, weight in claim.weights.items():
-        if token in offers:
-            share += weight
-        elif token[0] > "\u2fff" and token[0] in offers and token[-1] in offers:
-            share += BOTH_CHARACTERS * weight
-    for mark in claim.marks:
-        if mark.kind != "name" and not offers.isdisjoint(mark.need):
+    # Most sentences have no word of a claim, which is told at once.
+    if claim.has_pairs:
+        for token, weight in claim.weights.items():
+            if token in offers:
+                share += weight
+            elif token[0] > "\u2fff" and token[0] in offers and token[-1] in offers:
+                share += BOTH_CHARACTERS * weight
+    elif not offers.isdisjoint(claim.weights):
+        for token, weight in claim.weights.items():
+            if token in offers:
+                share += weight
+    for need in claim.facts:
+        if not offers.isdisjoint(need):
             share += FACT_WEIGHT
     return share
 
@@ -135,8 +137,8 @@ def _found_in_both(claim: Sentence, one: frozenset[str], other: frozenset[str]) 
             first, last = token[0], token[-1]
             if (first in one or first in other) and (last in one or last in other):
                 share += BOTH_CHARACTERS * weight
-    for mark in claim.marks:
-        if mark.kind != "name" and not (one.isdisjoint(mark.need) and other.isdisjoint(mark.need)):
+    for need in claim.facts:
+        if not (one.isdisjoint(need) and other.isdisjoint(need)):
             share += FACT_WEIGHT
     return share
 
@@ -159,7 +161,7 @@ def _marks(
     """
     absent = [mark for mark in claim.marks if best.offers.isdisjoint(mark.need)]
     rivals = {mark.kind for mark in unclaimed}
-    is_gone = any(whole.isdisjoint(mark.need) for mark in absent)
+    is_gone = bool(absent) and any(whole.isdisjoint(mark.need) for mark in absent)
     # A first word is capitalised anyway; another name in its place tells that it was a name.
     other_name = "name" in rivals or (best.subject and best.subject not in claim.offers)
     other_subject = claim.subject and claim.subject not in whole and other_name
@@ -172,12 +174,11 @@ def _places(claim: Sentence, best: Sentence, near: frozenset[str]) -> list[int]:
 
     Tokens that the second-best sentence has are left out.
     """
-    items = {claim.positions[token]: (token,) for token in claim.weights}
-    needs: dict[int, tuple[str, ...]] = {**items, **{mark.at: mark.need for mark in claim.marks}}
-    found = []
-    for at in sorted(needs):
-        need = needs[at]
-        place = max(best.positions.get(token, -1) for token in need)
+    found, place_of = [], best.positions.get
+    for need in claim.needs:
+        place = place_of(need[0], -1)
+        if len(need) > 1:
+            place = max([place_of(token, -1) for token in need])
         if place >= 0 or near.isdisjoint(need):
             found.append(place)
     return found
@@ -186,8 +187,8 @@ def _places(claim: Sentence, best: Sentence, near: frozenset[str]) -> list[int]:
 def _between(
     claim: Sentence, best: Sentence, places: Sequence[int], unclaimed: Sequence[Mark]
 ) -> bool:
-    matched = [place for place in places if place >= 0]
-    if not matched or not unclaimed:
+    matched = [place for place in places if place >= 0] if unclaimed else []
+    if not matched:
         return False
     low, high = min(matched), max(matched)
     kinds = {mark.kind for mark in claim.marks} - {

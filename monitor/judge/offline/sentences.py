@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import add
 from typing import NamedTuple
 
 from monitor.judge.offline.cjk import normalise_cjk, read_run
@@ -52,6 +53,10 @@ class Sentence(NamedTuple):
 
     ``weights`` are its content words in order, ``positions`` where each token or fact first stands
     among them, ``offers`` all that a claim may find here, ``marks`` what a claim must find.
+
+    The rest is reckoned once, as a claim is held against many sentences: ``total`` is all that it
+    weighs, ``facts`` what each mark needs that is no name, and ``needs`` what is looked for in the
+    sentence's order. ``has_pairs`` says that some words are pairs of Chinese characters.
     """
 
     weights: dict[str, float]
@@ -62,6 +67,10 @@ class Sentence(NamedTuple):
     denied: frozenset[str]
     denies: bool
     signs: dict[str, int]
+    total: float
+    facts: tuple[tuple[str, ...], ...]
+    needs: tuple[tuple[str, ...], ...]
+    has_pairs: bool
 
     @property
     def is_empty(self) -> bool:
@@ -193,16 +202,33 @@ class _FeatureReader:
 
     def finish(self, titled: bool) -> Sentence:
         self.close_name()
+        weights, marks = self.ramp(), self.distinct_marks(titled)
+        facts = tuple(mark.need for mark in marks if mark.kind != "name")
+        # Not by `sum`, which has rounded otherwise since Python 3.12: ties would break by the
+        # version.
+        total = reduce(add, weights.values(), 0.0)
         return Sentence(
-            weights=self.ramp(),
+            weights=weights,
             positions=self.positions,
             offers=frozenset(self.extra.union(self.positions)),
-            marks=self.distinct_marks(titled),
+            marks=marks,
             subject=self.subject,
             denied=frozenset(self.denied),
             denies=self.denies,
             signs=self.signs,
+            total=total + FACT_WEIGHT * len(facts),
+            facts=facts,
+            needs=self.needs(marks),
+            has_pairs=any(token[0] > "\u2fff" for token in weights),
         )
+
+    def needs(self, marks: Iterable[Mark]) -> tuple[tuple[str, ...], ...]:
+        """What is looked for at each place, in order: a mark's need stands for its word."""
+        found: dict[int, tuple[str, ...]] = {
+            self.positions[token]: (token,) for token in self.weights
+        }
+        found |= {mark.at: mark.need for mark in marks}
+        return tuple(found[at] for at in sorted(found))
 
 
 @lru_cache(maxsize=8192)

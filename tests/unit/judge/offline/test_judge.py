@@ -17,7 +17,14 @@ from monitor.judge.offline.judge import (
     support_score,
     supported,
 )
-from monitor.judge.offline.overlap import MANY, SentenceEvidence, scored, steps
+from monitor.judge.offline.overlap import (
+    BOTH_CHARACTERS,
+    MANY,
+    SentenceEvidence,
+    gather,
+    scored,
+    steps,
+)
 from monitor.judge.offline.quantities import read_facts
 from monitor.judge.offline.sentences import read_sentence, read_text
 from monitor.judge.protocol import Judge
@@ -321,6 +328,15 @@ def test_equal_amounts_are_the_same_fact(one: list[str], other: list[str]) -> No
     """However a number, amount, date or time is written, its first spelling is the same."""
     (left,), (right,) = read_facts(one), read_facts(other)
     assert left.need[0] == right.need[0]
+
+
+def test_characters_of_a_chinese_word_count_where_they_stand_apart() -> None:
+    """Both of 完成 are there, and not side by side: seven tenths of its weight."""
+    claim = read_sentence("报告完成。")
+    found = gather(claim, read_text("报纸告诉大家工作完毕成功。"))
+    assert found is not None
+    share = claim.weights["完成"] / sum(claim.weights.values())
+    assert found.share == pytest.approx(BOTH_CHARACTERS * share)
 
 
 @pytest.mark.parametrize(
