@@ -8,6 +8,7 @@ with the least −ln(h_i) / w_i (h_i uniform, from a hash of its id): that has t
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -54,6 +55,15 @@ def luck(interaction_id: str) -> float:
     return (int.from_bytes(found.digest()[:8], "big") >> 11) / 2**53 + 2**-54
 
 
+def waiting(interaction_id: str) -> float:
+    """−ln(h_i): how long a member of the weight 1 waits; the one that waits least is picked.
+
+    >>> waiting("a") == -math.log(luck("a"))
+    True
+    """
+    return -math.log(luck(interaction_id))
+
+
 def weights(spreads: Sequence[float]) -> list[float]:
     """w_i = 0.2 + 0.8·v_i/v̄: their mean is 1. Without any spread all are alike.
 
@@ -66,19 +76,20 @@ def weights(spreads: Sequence[float]) -> list[float]:
     return [LEAST_WEIGHT + (1 - LEAST_WEIGHT) * v / mean for v in spreads]
 
 
-def pick(members: Sequence[Signalled]) -> Picked:
+def pick(members: Sequence[Signalled], waits: Sequence[float] | None = None) -> Picked:
     """Pick one of at least one members, with different ids.
+
+    ``waits`` is ``waiting`` of their ids, where it is known already.
 
     >>> alone = pick([Signalled("a", "acme")])
     >>> alone.number, alone.u, alone.segments, alone.expected
     (0, 1.0, {'acme': 1}, {})
     """
     w = weights([member.spread for member in members])
-    waits = [
-        -math.log(luck(member.interaction_id)) / weight
-        for member, weight in zip(members, w, strict=True)
-    ]
-    number = waits.index(min(waits))
+    if waits is None:
+        waits = [waiting(member.interaction_id) for member in members]
+    waited = [*map(operator.truediv, waits, w)]
+    number = waited.index(min(waited))
     segments = Counter([member.segment for member in members])
     return Picked(
         number,

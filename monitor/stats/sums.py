@@ -71,7 +71,7 @@ class Sums(NamedTuple):
         >>> one.minus(one) == ZERO
         True
         """
-        return Sums(*map(operator.sub, self, other))
+        return _made(Sums, map(operator.sub, self, other))
 
 
 ZERO: Final = Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -146,14 +146,17 @@ def segment_terms(
 def _slot(w: float, g: float, h: float, failed: bool, scored: int) -> Sums:
     wg, wh = w * g, w * h
     weight = round(w * _SCALE_F)
-    return Sums(
-        weight,
-        weight if failed else 0,
-        round(w * w * _SCALE_F),
-        round(wg * _SCALE_F),
-        round(wh * _SCALE_F),
-        round(wg * wg * _SCALE_F),
-        round(wg * wh * _SCALE_F),
-        round(wh * wh * _SCALE_F),
-        scored,
+    return _made(
+        Sums,
+        (
+            weight,
+            weight if failed else 0,
+            round(w * w * _SCALE_F),
+            round(wg * _SCALE_F),
+            round(wh * _SCALE_F),
+            round(wg * wg * _SCALE_F),
+            round(wg * wh * _SCALE_F),
+            round(wh * wh * _SCALE_F),
+            scored,
+        ),
     )

@@ -93,7 +93,7 @@ def a_day(
     count = INTERACTIONS // 2
     halves = [drawn(rng, count, half.times, correlation, WORLD) for half in WORLD.halves]
     picked = [
-        each.later(number * count)
+        each
         for number, (stream, half) in enumerate(zip(halves, WORLD.halves, strict=True))
         for each in picks(stream, number * count, name, half.q, half.length, known)
     ]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from monitor.judge.offline.judge import supported
 from monitor.sampling.blocks import BlockCutter, BlockPlan
 from monitor.sampling.hashing import is_sampled
-from monitor.sampling.picks import pick
+from monitor.sampling.picks import pick, waiting
 from monitor.scorer.picking import signalled
 from monitor.stats.calibration import Calibration, JudgedPick, learned
 from monitor.stats.estimate import estimate
@@ -163,33 +163,41 @@ class Run(NamedTuple):
     last_segment: Sums
 
 
+class Drawn(NamedTuple):
+    """A slot's members by their numbers and ids, and how long each of them waits."""
+
+    taken: tuple[int, ...]
+    ids: tuple[str, ...]
+    waits: tuple[float, ...]
+
+
 @lru_cache(maxsize=512)
-def slots(count: int, first: int, name: str, q: float, length: int) -> Sequence[Sequence[int]]:
+def slots(count: int, first: int, name: str, q: float, length: int) -> Sequence[Drawn]:
     """The members of each slot: what was taken of each block of so many interactions.
 
     Kept, as it is the same for every way to pick, and for every correlation.
     """
-    cutting, found = BlockCutter(), []
+    cutting, found = BlockCutter(), list[Drawn]()
     for span in cutting.read(first, first + count - 1, BlockPlan(length)):
         inside = range(span.first - first, min(span.last + 1 - first, count))
         taken = [i for i in inside if is_sampled(f"{name}/{first + i}".encode(), q)]
         if taken:
-            found.append(tuple(taken))
+            ids = tuple(f"{name}/{first + i}" for i in taken)
+            found.append(Drawn(tuple(taken), ids, tuple(map(waiting, ids))))
     return found
 
 
 class Judged(NamedTuple):
-    """A slot by the numbers of its first and last member, its pick, and what that adds to sums."""
+    """A slot by the numbers of its first and last member, its pick, and what that adds to sums.
+
+    ``last_sums`` are those of the last segment, None where the pick is of another.
+    """
 
     first: int
     last: int
     pick: int
     sums: Sums
-    segment_sums: Sums
-
-    def later(self, by: int) -> Judged:
-        """The same so many interactions later."""
-        return self._replace(first=self.first + by, last=self.last + by, pick=self.pick + by)
+    last_sums: Sums | None
 
 
 def picks(
@@ -199,16 +207,19 @@ def picks(
     # Lists: a number of an array is made anew whenever it is asked for.
     segments = [SEGMENTS[number] for number in stream.segment.tolist()]
     xs, signals = stream.x.tolist(), stream.signal.tolist()
-    for taken in slots(len(xs), first, name, q, length):
-        found = pick(
-            [signalled(f"{name}/{first + i}", segments[i], signals[i], known) for i in taken]
-        )
+    for taken, ids, waits in slots(len(xs), first, name, q, length):
+        members = [
+            signalled(one, segments[i], signals[i], known)
+            for one, i in zip(ids, taken, strict=True)
+        ]
+        found = pick(members, waits)
         i = taken[found.number]
         x = None if math.isnan(xs[i]) else xs[i]
         f_mean, f = found.expected.get(METRIC, (0.0, 0.0))
         whole = terms(len(taken), q, found.u, f_mean, f, x, False)
-        segment = segment_terms(len(taken), q, found.u, x, False)
-        yield Judged(taken[0], taken[-1], i, whole, segment)
+        is_last = segments[i] == SEGMENTS[LAST]
+        last = segment_terms(len(taken), q, found.u, x, False) if is_last else None
+        yield Judged(first + taken[0], first + taken[-1], first + i, whole, last)
 
 
 def judged(
@@ -216,7 +227,7 @@ def judged(
 ) -> Run:
     """Sums over one half."""
     found = list(picks(stream, first, name, q, length, known))
-    last = [each.segment_sums for each in found if stream.segment[each.pick] == LAST]
+    last = [each.last_sums for each in found if each.last_sums is not None]
     return Run(added_up([each.sums for each in found]), added_up(last))
 
 

@@ -10,6 +10,7 @@ from monitor.exporter.scores.observation import Observation
 from monitor.kafka.connection import Connection
 from monitor.records import ScoreRecord
 from monitor.stats.baseline import NOTHING, Baseline
+from monitor.stats.candidates import Candidate
 from tests.stages.candidates import candidate_of
 from tests.stages.score_records import FIRST, SECOND, record
 
@@ -47,12 +48,21 @@ def fine(first: int, count: int) -> list[ScoreRecord]:
 
 def aggregator(records: Iterable[ScoreRecord], chosen: DriftSettings = SETTINGS) -> DriftDetectors:
     """Detectors that have seen the records."""
+    return detectors(candidates(records), chosen)
+
+
+def candidates(records: Iterable[ScoreRecord]) -> list[Candidate]:
+    """The records as they are read from a topic: once, for detectors of many settings."""
+    return [candidate_of(each, each.to_json()) for each in records]
+
+
+def detectors(read: Iterable[Candidate], chosen: DriftSettings = SETTINGS) -> DriftDetectors:
+    """Detectors that have seen what was read."""
     found = DriftDetectors(chosen)
     for judge in (FIRST, SECOND):
         for application in ("bot", "other"):
             found.set_normal(application, judge.label, NORMAL)
-    for each in records:
-        candidate = candidate_of(each, each.to_json())
+    for candidate in read:
         if isinstance(candidate.payload, Observation):
             found.apply(candidate, candidate.payload, +1)
     return found

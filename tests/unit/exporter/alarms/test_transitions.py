@@ -36,6 +36,8 @@ from tests.stages.incident import (
     PERIOD,
     SETTINGS,
     aggregator,
+    candidates,
+    detectors,
     fine,
     scored,
     usual,
@@ -368,10 +370,10 @@ def test_a_threshold_that_rose_is_no_recovery() -> None:
 
 def test_alarm_and_record_go_by_the_same_bit() -> None:
     """At every look, through opening, closing and another threshold."""
-    last, seen = Last(), []
+    last, seen, read = Last(), [], candidates(OVER)
     for threshold in (1_000.0, 50.0, 1_000.0):
         for seconds in range(290, 500, 3):
-            drift = aggregator(OVER, at_threshold(threshold))
+            drift = detectors(read, at_threshold(threshold))
             look(drift, last, float(seconds))
             (state,) = drift.states(START + seconds)
             record = last.get(KEY)
