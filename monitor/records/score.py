@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
@@ -99,16 +100,16 @@ class ScoreRecord(Frozen):
     interaction: dict[str, JsonValue] = Field(default_factory=dict)
     claims: Claims = Claims()
     verdicts: Verdicts = Verdicts()
-    evidence: Evidence = Field(default_factory=dict, exclude_if=lambda evidence: not evidence)
-    probabilities: Probabilities = Field(default_factory=dict, exclude_if=lambda found: not found)
+    evidence: Evidence = Field(default_factory=dict, exclude_if=not_)
+    probabilities: Probabilities = Field(default_factory=dict, exclude_if=not_)
     scores: dict[str, Score | UnscoredMark] = Field(default_factory=dict)
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
-    rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=lambda usd: usd == 0)
+    rechecks_usd: float = Field(0.0, ge=0.0, exclude_if=not_)
     timings: dict[str, float] = Field(default_factory=dict)
     truncated: bool = False
-    run: RunMark | None = Field(None, exclude_if=lambda mark: mark is None)
+    run: RunMark | None = Field(None, exclude_if=not_)
 
     @property
     def key(self) -> str:

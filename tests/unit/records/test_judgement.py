@@ -177,3 +177,15 @@ def test_the_label_of_a_judge_is_name_and_version() -> None:
     """``judge`` = ``name@version``, so that two versions never share a series."""
     other = JudgeIdentity(name="llm", version="3f2a91", model="m", prompts="p", pipeline="joint")
     assert other.label == "llm@3f2a91"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_what_nobody_was_asked_is_left_out_and_a_no_is_not(answers: bool) -> None:
+    """Of answers and of labels: JSON has what says something."""
+    optional = {"relevant_by_label", "relevant_to_question", "answers_question"}
+    assert optional.isdisjoint(Found().model_dump(mode="json"))
+    found = Found(
+        relevant_by_label=(None,), relevant_to_question=(False,), answers_question=answers
+    )
+    whole = found.model_dump(mode="json")
+    assert [whole[name] for name in sorted(optional)] == [answers, [None], [False]]
