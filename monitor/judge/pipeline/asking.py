@@ -16,6 +16,7 @@ from monitor.judge.pipeline.material import (
     MAX_CLAIMS_PER_CALL,
     MAX_PASSAGES_PER_CALL,
     estimated_tokens,
+    instruction_tokens,
 )
 from monitor.judge.pipeline.parsing import encoded, sendable
 from monitor.judge.pipeline.prompts import Prompts
@@ -204,7 +205,8 @@ class Asker:
         instructions = self._prompts.rules if examples else self._prompts.of
         system = instructions(request.task, request.shape)
         turns, message = _conversation(request, examples, objection)
-        tokens = sum(map(estimated_tokens, (system, message, *(t for turn in turns for t in turn))))
+        tokens = instruction_tokens(system) + estimated_tokens(message)
+        tokens += sum([estimated_tokens(text) for turn in turns for text in turn])
         if not spent.allowance.begin(tokens, planned=planned):
             raise TooLarge(f"{request.task}: no interaction is asked about more often")
         if first is not None:
@@ -291,6 +293,11 @@ async def at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def one_or_at_once(*jobs: Coroutine[Any, Any, T]) -> list[T]:
+    """The same where nothing is asked beside it: then one alone needs no task of its own."""
+    return [await jobs[0]] if len(jobs) == 1 else await at_once(*jobs)
 
 
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:

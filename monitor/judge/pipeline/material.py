@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from monitor.judge.pipeline import parsing
@@ -117,8 +117,14 @@ class Material:
 
     def of_text(self, own: str) -> tuple[str, ...]:
         """The ids of the claims that come from a text, ``A`` or ``R``."""
-        letter = {RESPONSE: "c", REFERENCE: "r"}[own]
-        return tuple(claim for claim in self.claims if claim.startswith(letter))
+        return self._of_texts[own]
+
+    @cached_property
+    def _of_texts(self) -> Mapping[str, tuple[str, ...]]:
+        return {
+            own: tuple([claim for claim in self.claims if claim.startswith(letter)])
+            for own, letter in ((RESPONSE, "c"), (REFERENCE, "r"))
+        }
 
     def request(self, block: VerifyBlock, joined: str = "") -> VerifyRequest:
         """The message of a block; ``joined`` is the text under the name of that document."""
@@ -135,7 +141,7 @@ class Material:
     @cached_property
     def fixed_tokens(self) -> int:
         """What every verify call costs before its documents and claims, by estimate."""
-        return estimated_tokens(self.instructions) + estimated_tokens(self.question) + 40
+        return instruction_tokens(self.instructions) + estimated_tokens(self.question) + 40
 
     def room(self, caps: Caps) -> int:
         """Tokens of the budget for the documents and claims of one call, by estimate.
@@ -168,7 +174,15 @@ def estimated_tokens(text: str) -> int:
     >>> estimated_tokens("four words of English"), estimated_tokens("中文")
     (7, 2)
     """
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -(-size // 3)
+
+
+# Every judgement counts the same few texts of some kilobytes several times.
+@lru_cache(maxsize=64)
+def instruction_tokens(text: str) -> int:
+    """The same of instructions: never of a text of traffic, for it is kept."""
+    return estimated_tokens(text)
 
 
 def packed(

@@ -189,7 +189,7 @@ def has_words(text: str) -> bool:
     >>> has_words("…?!"), has_words("好"), has_words("7")
     (False, True, True)
     """
-    return any(character.isalnum() for character in text)
+    return any(map(str.isalnum, text))
 
 
 def is_unterminated(reply: str) -> bool:

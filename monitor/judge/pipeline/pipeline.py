@@ -13,7 +13,7 @@ from monitor.errors import JudgeFailed
 from monitor.judge.ceiling import NOTHING, Ceiling, Demand
 from monitor.judge.manner import Manner
 from monitor.judge.pipeline import parsing
-from monitor.judge.pipeline.asking import Asker, at_once, both
+from monitor.judge.pipeline.asking import Asker, both, one_or_at_once
 from monitor.judge.pipeline.evidence import Quoter
 from monitor.judge.pipeline.extraction import Extract, Extraction
 from monitor.judge.pipeline.material import Caps, Material, by_context
@@ -133,10 +133,12 @@ class Pipeline:
         size = self._sizes.whole(material, plan) + beside
         self._ceiling.refuse(extraction + size)
         spent.allowance.plan(size)
-        answers, relevant = await both(
-            self._verifier.against_each(material, plan, spent),
-            self._relevant(interaction, extracted, relevance, spent),
-        )
+        against_each = self._verifier.against_each(material, plan, spent)
+        if self._relevance is not None and extracted.response:
+            beside_it = self._relevance.of(interaction, relevance, spent)
+            answers, relevant = await both(against_each, beside_it)
+        else:
+            answers, relevant = await against_each, ()
         astray = tuple(own for own in _texts(interaction) if _all_missed(material, answers, own))
         if astray and given is None:
             self._observe.retried("self_check")
@@ -218,17 +220,6 @@ class Pipeline:
             return []
         return self._relevance.requests(interaction, self._order)
 
-    async def _relevant(
-        self,
-        interaction: Interaction,
-        claims: Claims,
-        requests: Iterable[RelevanceRequest],
-        spent: CostMeter,
-    ) -> Labels:
-        if self._relevance is None or not claims.response:
-            return ()
-        return await self._relevance.of(interaction, requests, spent)
-
     def _material(self, interaction: Interaction, claims: Claims) -> Material:
         task = self._sizes.verifies
         instructions = ""
@@ -288,7 +279,7 @@ async def _extracted(
             return known.response if own == RESPONSE else known.reference
         return await source.claims(interaction.user_input, text, spent, fresh=own in anew)
 
-    found = await at_once(*(claims_of(*text) for text in _texts(interaction).items()))
+    found = await one_or_at_once(*(claims_of(*text) for text in _texts(interaction).items()))
     return Claims(response=found[0], reference=found[1] if len(found) > 1 else ())
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from monitor.errors import TooLarge
 from monitor.judge.ceiling import NOTHING, Demand
 from monitor.judge.pipeline import plans
-from monitor.judge.pipeline.material import Caps, Material, estimated_tokens
+from monitor.judge.pipeline.material import Caps, Material, estimated_tokens, instruction_tokens
 from monitor.judge.pipeline.parsing import ExtractRequest, VerifyRequest, has_words
 from monitor.judge.pipeline.plans import Planner, VerifyPlan
 from monitor.judge.pipeline.relating import RelevanceRequest
@@ -72,10 +72,10 @@ class Sizes:
         found = NOTHING
         for request in requests:
             before = self.instructions(RelevanceRequest.task, len(request.documents), 1)
-            system = estimated_tokens(before)
+            system = instruction_tokens(before)
             found += Demand(1, system + estimated_tokens(request.message()))
         return found
 
     def _fixed(self, task: Task, interaction: Interaction) -> int:
         before = self.instructions(task, len(interaction.retrieved_contexts), 1)
-        return estimated_tokens(before) + estimated_tokens(interaction.user_input)
+        return instruction_tokens(before) + estimated_tokens(interaction.user_input)
