@@ -28,14 +28,18 @@ class YesShares:
         self._ratios = {kind: telemetry.yes_ratio.part(kind, model) for kind in YES_KINDS}
         self._constants = {kind: telemetry.constant.part(kind, model) for kind in YES_KINDS}
         self._kept = defaultdict[str, deque[bool]](lambda: deque(maxlen=latest))
+        #: How many of those are y: to count them anew for each judgement took most of its time.
+        self._yes = defaultdict[str, int](int)
         self._constant = set[str]()
 
     def add(self, judgement: Judgement) -> None:
         """The verdicts of one more judgement."""
         for kind, verdict in _verdicts(judgement):
-            self._kept[kind].append(verdict)
+            kept = self._kept[kind]
+            self._yes[kind] += verdict - (len(kept) == kept.maxlen and kept[0])
+            kept.append(verdict)
         for kind, kept in self._kept.items():
-            yes = kept.count(True)
+            yes = self._yes[kind]
             self._ratios[kind].set(yes, len(kept))
             self._tell(kind, kept, constant=_is_constant(kind, kept, yes))
 

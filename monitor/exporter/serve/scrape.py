@@ -21,7 +21,7 @@ from monitor.exporter.serve.scraped import (
 
 #: Beginnings of the lines that are read. Most of a page are segments, histograms and comments, and
 #: parsing takes its time.
-_READ: Final = (
+READ: Final = (
     "rag_score",
     "rag_drift_",
     "rag_monitor_interactions_",
@@ -79,7 +79,7 @@ def read_process(text: str) -> ProcessPage:
 def _indexed(text: str) -> _PageIndex:
     found = _PageIndex()
     # Not splitlines: only a newline ends a line, whatever stands in a label.
-    lines = "\n".join(line for line in text.split("\n") if line.startswith(_READ))
+    lines = "\n".join(line for line in text.split("\n") if line.startswith(READ))
     for family in text_string_to_metric_families(lines):
         for sample in family.samples:
             found.take(sample)

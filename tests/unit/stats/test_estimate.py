@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from monitor.stats.estimate import Z95, Estimate, estimate, is_surely_worse, wilson
-from monitor.stats.sums import ZERO, Sums, as_worse, segment_terms, terms
+from monitor.stats.sums import ZERO, Sums, added_up, as_worse, segment_terms, terms
 
 
 class Slot(NamedTuple):
@@ -43,10 +43,7 @@ DYADIC_SLOTS = st.builds(
 
 def total(slots: Iterable[Sums]) -> Sums:
     """The sum of some slots."""
-    found = ZERO
-    for slot in slots:
-        found = found.plus(slot)
-    return found
+    return added_up([*slots])
 
 
 def plain(values: Sequence[float | None], failed: int = 0) -> Sums:
