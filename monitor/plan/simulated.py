@@ -234,10 +234,7 @@ class Known:
         usual = math.fsum([one for of in hours for one in of.values()]) / _HOURS / pool.segments
         move = mean - usual - drawn / number
         down = max(0.0, -move)
-        moved = {
-            key: Deviation(each.by + move, each.reach + down, *each[2:])
-            for key, each in found.items()
-        }
+        moved = {key: each.moved(move, down) for key, each in found.items()}
         return SimulatedSlots(which, moved)
 
     def _drawn(

@@ -19,6 +19,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+#: A named tuple is made by it in a third of the time, and nothing is made more often.
+_made: Final = tuple.__new__
+
 BETS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: One per bet.
 BetEvidence = tuple[float, float, float, float, float]
@@ -128,9 +131,18 @@ class Deviation(NamedTuple):
         >>> uniform(0.5, 0.25).against_more(0.125) == uniform(0.5, 0.375)
         True
         """
-        return self._replace(
-            by=self.by - margin * self.by_slope, reach=self.reach + margin * self.reach_slope
-        )
+        by, reach, starts, by_slope, reach_slope, after_silence = self
+        by, reach = by - margin * by_slope, reach + margin * reach_slope
+        return _made(Deviation, (by, reach, starts, by_slope, reach_slope, after_silence))
+
+    def moved(self, worse: float, further: float) -> Deviation:
+        """The same slot, worse by so much, with a reach that is greater by ``further``.
+
+        >>> uniform(0.5, 0.25).moved(0.25, 0.125)[:2]
+        (0.5, 0.375)
+        """
+        by, reach, *rest = self
+        return _made(Deviation, (by + worse, reach + further, *rest))
 
 
 def uniform(value: float | None, baseline: float) -> Deviation:
@@ -143,7 +155,7 @@ def uniform(value: float | None, baseline: float) -> Deviation:
     """
     if value is None:
         return Deviation(0.0, baseline, 0.0, 0.0)
-    return Deviation(value - baseline, baseline)
+    return _made(Deviation, (value - baseline, baseline, 1.0, 1.0, 1.0, False))
 
 
 def weighted(value: float | None, u: float, baseline: float) -> Deviation:
@@ -177,9 +189,8 @@ def directed(
     reach = slot_baseline + _DIRECTED_REACH
     starts, found, slope = (0.0, baseline, 1.0 - u) if value is None else (1.0, value, 1.0)
     # A record with u·f above 1/4 breaks the sampling's promise: it must not end all evidence.
-    return Deviation(
-        max(-reach, f_mean - slot_baseline + u * (found - f)), reach, starts, slope, 1.0
-    )
+    by = max(-reach, f_mean - slot_baseline + u * (found - f))
+    return _made(Deviation, (by, reach, starts, slope, 1.0, False))
 
 
 def after(
@@ -220,12 +231,12 @@ def after(
     )  # fmt: skip
     reached = (r + s + t + u + v) / 5.0
     if not (reached >= threshold or (evidence.is_open and reached >= closing(threshold))):
-        return DriftEvidence(_NOTHING if evidence.is_open else grown, False, reached)
+        return _made(DriftEvidence, (_NOTHING if evidence.is_open else grown, False, reached))
     most_evidence = ceiling(threshold)
     if reached > most_evidence:
         shrink = most_evidence / reached
         grown = r * shrink, s * shrink, t * shrink, u * shrink, v * shrink
-    return DriftEvidence(grown, True, reached)
+    return _made(DriftEvidence, (grown, True, reached))
 
 
 def factors(deviation: Deviation) -> SlotFactors:

@@ -68,18 +68,23 @@ class RecentMix:
 
     def margin(self) -> float:
         """By how much 1.5·√Σp̂²SE² exceeds the margin of 2·SE, at least 0."""
-        return max(0.0, MIX_ERRORS * math.sqrt(max(0.0, self._sum)) / self._scale - self._least)
+        total = self._sum
+        # Of every slot, hence not by ``max``.
+        spread = math.sqrt(total) if total > 0.0 else 0.0
+        margin = MIX_ERRORS * spread / self._scale - self._least
+        return margin if margin > 0.0 else 0.0
 
     def add(self, parts: Parts) -> None:
         """One more slot."""
-        self._scale /= _FORGETS
-        more = (1.0 - _FORGETS) * self._scale
+        scale = self._scale = self._scale / _FORGETS
+        more, shares, total = (1.0 - _FORGETS) * scale, self._shares, self._sum
         for number, share in parts:
-            before, grown = self._shares[number], self._shares[number] + more * share
-            self._shares[number] = grown
-            self._sum += (grown - before) * (grown + before) * self._variances[number]
-        if self._scale > _MOST:
-            scale, self._scale = self._scale, 1.0
+            before = shares[number]
+            shares[number] = grown = before + more * share
+            total += (grown - before) * (grown + before) * self._variances[number]
+        self._sum = total
+        if scale > _MOST:
+            self._scale = 1.0
             self._shares = array("d", (share / scale for share in self._shares))
             self._sum = _sum(self._shares, self._variances)
 
