@@ -81,6 +81,8 @@ class Known:
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Go on with these runs only."""
+        if which.all():  # nearly always
+            return
         self._detectors.keep(which)
         self.runs = int(which.sum())
 

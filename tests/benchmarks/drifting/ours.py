@@ -32,6 +32,9 @@ class Detectors:
         most, was_open = ceiling(self.threshold), self.is_open
         goes_on = was_open & (total >= closing(self.threshold))
         self.is_open = (total >= self.threshold) | goes_on
+        # Nearly always nothing is open, and nothing has to be scaled down.
+        if not was_open.any() and total.max(initial=0.0) <= most:
+            return total
         self._evidence *= np.minimum(1.0, most / np.maximum(total, most))
         self._evidence[:, was_open & ~self.is_open] = 0.0
         found: Array = self._evidence.mean(axis=0)

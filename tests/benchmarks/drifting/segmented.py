@@ -59,6 +59,8 @@ class World:
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Go on with these runs only."""
+        if which.all():  # nearly always
+            return
         self._detectors.keep(which)
         self._baselines = self._baselines[:, which]
         self.runs = int(which.sum())
