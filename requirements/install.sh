@@ -176,7 +176,9 @@ DO NOT MATCH THE HASHES@a package differs from the hash in the lock: run `python
 \[Errno (28|122)\]|No space left on device@the disk is full: free about 1 GB where the checkout and the temporary folder lie
 401 Error|HTTP error 40[13]|407 Proxy Authentication@the package index refuses access: check the credentials of the index or the proxy
 CERTIFICATE_VERIFY_FAILED|SSLError@the package index shows a certificate that is not trusted: set PIP_CERT to your CA file
+not a trusted or secure host@pip trusts no package index without https: give its https address, or name its host in PIP_TRUSTED_HOST=…
 connection broken by|Failed to establish a new connection|name resolution|Network is unreachable|Read timed out|ConnectionError|Could not fetch URL@the package index cannot be reached: check network and proxy, or name a mirror with PIP_INDEX_URL=…
+from versions: none@the package index offers nothing of a locked package: check that PIP_INDEX_URL=… names one that can be reached, or try PYTHON=python3.12
 No matching distribution found@the package index has no version of a locked package for this Python and platform: try PYTHON=python3.12, or another index with PIP_INDEX_URL=…
 CAUSES
   fail 3 "the set-up failed: $(grep -v '^$' "$LOG" | tail -n 1) (pip's output: $LOG)"

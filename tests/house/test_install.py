@@ -495,12 +495,27 @@ def test_unknown_level(project: Path) -> None:
     assert not (project / ".venv").exists()
 
 
-def test_unreachable_index(fresh: Path, quick: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        pytest.param({}, "the package index cannot be reached", id="refuses"),
+        # Then pip does not say that it has asked in vain.
+        pytest.param({"PIP_RETRIES": "0"}, "names one that can be reached", id="asked once"),
+        # Which pip does not ask at all.
+        pytest.param(
+            {"PIP_INDEX_URL": "http://index.invalid/simple"},
+            "pip trusts no package index without https",
+            id="no https",
+        ),
+    ],
+)
+def test_unreachable_index(fresh: Path, quick: Path, settings: Mapping[str, str], why: str) -> None:
     """An index that refuses connections ends it soon, in one line, with nothing left."""
-    code, _, err = run(fresh, "core", PATH=f"{quick}:{os.environ['PATH']}", **closed())
+    given = {"PATH": f"{quick}:{os.environ['PATH']}", **closed(), **settings}
+    code, _, err = run(fresh, "core", **given)
     assert code == 3
     assert err.count("\n") == 1
-    assert "the package index cannot be reached" in err
+    assert why in err
     assert ".venv-setup.log" in err
     assert not (fresh / ".venv").exists()
 
