@@ -71,7 +71,7 @@ class JudgeChoice:
         flags: dict[str, Any] = {} if relevance is None else {"judge.relevance": relevance}
         if given is None:
             settings = load(os.environ, None, flags)
-            is_lexical = settings.judge.kind == "offline" and settings.judge.verifier is None
+            is_lexical = not settings.judge.asks_a_model and settings.judge.verifier is None
             return cls(settings, is_lexical_by_default=is_lexical)
         if given == "offline":
             return cls(load(os.environ, None, {**flags, "judge.kind": "offline"}))

@@ -116,7 +116,7 @@ async def backlog(
         heads = [await scan.one(*_place(one, one.start)) for one in left[:MOST_LOOKED_AT]]
         times = [head.timestamp / 1000 for head in heads if head is not None and head.timestamp > 0]
         judges = build_judges(settings, ScorerTelemetry(new_registry()))
-        is_asked = any(each.section.kind == "llm" for each in judges)
+        is_asked = any(each.section.asks_a_model for each in judges)
         sample = await _sampled(settings, scan, found, now)
     finally:
         await scan.stop()

@@ -128,7 +128,7 @@ def traffic_access(settings: Settings, health: Health, limit_s: float) -> Traffi
         settings.kafka.topics.interactions,
         topic_formats(settings),
         ingest_filter(settings),
-        None if settings.judge.kind == "offline" else dry_run_judge(settings.judge),
+        dry_run_judge(settings.judge) if settings.judge.asks_a_model else None,
         connection(settings),
         health,
         limit_s,

@@ -77,7 +77,7 @@ def build_judges(
     for section in (each.judge for each in (settings.base, *settings.effective)):
         if all(section != configured.section for configured in configured_judges):
             handled = handling(section, redaction_tag(settings))
-            if section.kind == "offline":
+            if not section.asks_a_model:
                 offline = local_judge(section, handled)
                 limits = Limits(section.concurrency, section.deadline_s)
                 configured_judges.append(ConfiguredJudge(section, offline, limits, provider_gates))
@@ -141,7 +141,7 @@ def _quota(
 
 def require_judges(settings: Settings) -> None:
     """Raises ``ConfigurationError`` where a judge needs packages that are not installed."""
-    if any(each.judge.kind == "llm" for each in (settings.base, *settings.effective)):
+    if any(each.judge.asks_a_model for each in (settings.base, *settings.effective)):
         require_llm()
 
 
@@ -167,7 +167,7 @@ def with_rechecks(
     def rechecked(configured: ConfiguredJudge) -> ConfiguredJudge:
         section, share = configured.section, configured.section.recheck_rate
         # Pair by pair nothing is batched, and no order is left to be changed.
-        if section.kind != "llm" or section.asks_pairs or not share:
+        if not section.asks_a_model or section.asks_pairs or not share:
             return configured
         settings = replace(llm_settings(section), pipeline="single", evidence="off")
         observe = CountedRecheck(telemetry, budget)
@@ -215,7 +215,7 @@ def with_dry_run_judges(
     tag = redaction_tag(settings)
     return [
         configured
-        if configured.section.kind == "offline"
+        if not configured.section.asks_a_model
         else replace(
             configured,
             judge=DryRunJudge(

@@ -34,7 +34,7 @@ def build_budget(settings: Settings, clock: Callable[[], float]) -> Budget | Non
 def has_budget(settings: Settings) -> bool:
     """Whether somebody says what may be spent, and a model is asked."""
     sections = [settings.judge, *(each.judge for each in settings.effective)]
-    is_asked = any(section.kind != "offline" for section in sections)
+    is_asked = any(section.asks_a_model for section in sections)
     return is_asked and settings.limits.usd_per_day is not None
 
 
@@ -58,7 +58,7 @@ def build_policies(
             recheck=configured.recheck,
             canaries=configured.canaries,
             # What costs nothing waits for no money.
-            budget=None if whole.judge.kind == "offline" else budget,
+            budget=budget if whole.judge.asks_a_model else None,
         )
 
     otherwise, cases = by_application(settings, policy)

@@ -62,7 +62,7 @@ PAUSES_KNOWN_S = 5.0
 def tell_judge(configured: ConfiguredJudge) -> None:
     """Named as its series will be; before a model's first reply nobody knows its version."""
     identity, section = configured.judge.identity, configured.section
-    if section.kind == "offline" or section.version_from == "configured":
+    if not section.asks_a_model or section.version_from == "configured":
         logger().info("scorer_starting", judge=identity.label, model=identity.model)
         return
     logger().info(
@@ -113,7 +113,7 @@ class ScoreRole:
         offline = {
             each.judge.identity.label: "judging"
             for each in self._judges
-            if each.section.kind == "offline"
+            if not each.section.asks_a_model
         }
         found = worst_states(each.provider_gates for each in self._judges)
         is_spent = self._budget is not None and self._budget.is_spent()

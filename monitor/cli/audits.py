@@ -428,7 +428,7 @@ def _elsewhere(settings: Settings) -> list[str]:
         lines.append(f"Redis of judge.cache: claims, until {redis.ttl} after they were kept")
     if any(cache.kind == "memory" for cache in caches):
         lines.append("memory of the scorers (judge.cache): claims, until they end")
-    if any(judge.kind == "llm" for judge in judges):
+    if any(judge.asks_a_model for judge in judges):
         lines.append("logs of the judge's provider: as long as your contract with it says")
     return [
         *lines,

@@ -188,7 +188,7 @@ def _subjects(settings: Settings, pipelines: str | None) -> list[Subject]:
 
     section = settings.judge
     handled = handling(section, redaction_tag(settings))
-    if section.kind == "offline":
+    if not section.asks_a_model:
         if pipelines is not None:
             raise ConfigurationError("--pipeline: the offline judge has none; give --judge llm")
         return [OfflineSubject(local_judge(section, handled))]

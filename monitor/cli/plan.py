@@ -169,7 +169,7 @@ def _require_price(settings: Settings) -> tuple[float, float]:
     from monitor.app.inspection import price_per_million
     from monitor.errors import ConfigurationError
 
-    if settings.judge.kind == "offline":
+    if not settings.judge.asks_a_model:
         return 0.0, 0.0
     price = price_per_million(settings.judge)
     if price is None:

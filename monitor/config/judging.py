@@ -321,7 +321,7 @@ class JudgeSettings(Section):
         >>> JudgeSettings(model="openai/gpt-4o-mini", recheck_rate=0, evidence="off").without_effect
         ('model',)
         """
-        if self.kind != "offline":
+        if self.asks_a_model:
             return ()
         fields = type(self).model_fields
         return tuple(
@@ -330,6 +330,11 @@ class JudgeSettings(Section):
             if key in self.model_fields_set
             and getattr(self, key) not in (fields[key].default, _OFF.get(key))
         )
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether it is judged by a model that is called, and costs."""
+        return self.kind == "llm"
 
     @property
     def asks_pairs(self) -> bool:
@@ -347,13 +352,13 @@ class JudgeSettings(Section):
     @property
     def judgements_to_a_canary(self) -> int:
         """At least 1; 0 where no canary is asked: without a model that verifies, as well."""
-        if self.kind != "llm" or self.verifier is not None or not self.canaries:
+        if not self.asks_a_model or self.verifier is not None or not self.canaries:
             return 0
         return round(self.canaries if self.canaries > 1 else 1 / self.canaries)
 
     @model_validator(mode="after")
     def _has_model(self) -> Self:
-        if self.kind == "llm" and not self.model:
+        if self.asks_a_model and not self.model:
             raise ValueError("model is missing, kind llm needs one, like openai/gpt-4o-mini")
         models = [self.model, *self.fallback_models]
         if len(set(models)) != len(models) or "" in models:

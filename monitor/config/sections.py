@@ -349,7 +349,7 @@ class Settings(Section):
         windows, exported = self.export.windows, self.export.metrics
         check(self.applications, self.base, windows, exported)
         # What is set for all may be for the entries that ask a model.
-        if all(whole.judge.kind == "offline" for whole in self.effective):
+        if not any(whole.judge.asks_a_model for whole in self.effective):
             check_effect(self.judge, self.judge, "judge")
         check_shared(self.objectives, windows, exported)
         return self

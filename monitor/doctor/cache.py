@@ -26,7 +26,7 @@ def in_use(settings: Settings) -> list[Cache]:
     """The Redis caches that judges of these settings use, each once."""
     used: list[Cache] = []
     for judge in (each.judge for each in (settings.base, *settings.effective)):
-        if judge.kind == "llm" and judge.cache.kind == "redis" and judge.cache not in used:
+        if judge.asks_a_model and judge.cache.kind == "redis" and judge.cache not in used:
             used.append(judge.cache)
     return used
 

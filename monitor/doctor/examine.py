@@ -234,7 +234,7 @@ def _priced(
 
 def _called(configured: ConfiguredJudge, judge: Judge) -> str:
     model, name = configured.section.model, configured.section.name
-    if configured.section.kind == "offline":  # its settings may be inherited by others, who ask
+    if not configured.section.asks_a_model:  # its settings may be inherited by others, who ask
         return configured.section.label_name
     if judge is not judges_of(configured)[0]:
         model = judge.identity.model

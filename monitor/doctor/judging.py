@@ -88,7 +88,7 @@ async def judged_pace(
 
 async def _prices(settings: Settings) -> tuple[float, float] | None:
     """None where they do not matter: to look them up takes seconds, at first."""
-    if settings.limits.usd_per_day is None or settings.judge.kind == "offline":
+    if settings.limits.usd_per_day is None or not settings.judge.asks_a_model:
         return None
     return await asyncio.to_thread(price_per_million, settings.judge)
 

@@ -85,7 +85,7 @@ def judge_name(judge: JudgeSettings) -> str:
     """
     if judge.verifier is not None:
         return f"the verifier {judge.verifier}"
-    if judge.kind == "offline":
+    if not judge.asks_a_model:
         return "offline, a lexical check: it compares words and numbers, no model reads"
     return f"{judge.model}, pipeline {judge.pipeline}"
 

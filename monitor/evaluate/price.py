@@ -51,7 +51,7 @@ async def foreseen(
     Counts what would be sent, and asks nobody. Rows that are no interactions cost nothing.
     """
     judges = build_judges(settings, ScorerTelemetry(new_registry()))
-    if all(each.section.kind == "offline" for each in judges):
+    if not any(each.section.asks_a_model for each in judges):
         return None
     dry = with_dry_run_judges(settings, judges)
     for each in dry:

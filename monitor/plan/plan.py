@@ -75,7 +75,7 @@ class Takes:
 
 def typical(judge: JudgeSettings, usd_per_million: tuple[float, float]) -> Takes:
     """What a judgement takes, usually, at these prices of prompt and reply."""
-    if judge.kind == "offline":
+    if not judge.asks_a_model:
         return Takes(0.0, 0.0, 0.0, 0.0, "the offline judge costs nothing")
     usual = "verifier" if judge.verifier else judge.pipeline
     calls, prompt, completion = TYPICAL[usual]

@@ -130,7 +130,7 @@ def require_asked(judge: JudgeSettings, suites: Sequence[Suite]) -> None:
         found = next((one for one in asserted if one.metric == "answer_relevance"), None)
         if found is not None:
             place = each.file + ("" if found.line is None else f":{found.line}")
-            model = "" if judge.kind == "llm" else " and judge.kind: llm"
+            model = "" if judge.asks_a_model else " and judge.kind: llm"
             raise ConfigurationError(
                 f"{place}: {found.type} is a question that the judge is not asked by default: "
                 f"set judge.answer_relevance: judged{model}"
