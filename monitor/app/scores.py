@@ -20,7 +20,6 @@ from monitor.exporter.scores.series_count import SeriesCount, series_count
 from monitor.exporter.serve.objectives import Objective, Promised, promised_by
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.baseline import Baseline, Tolerance
-from monitor.stats.period import DAY_S
 from monitor.stats.sums import as_worse
 
 #: Applications and judges that are remembered with what is fixed for them.
@@ -42,7 +41,7 @@ def aggregators(settings: Settings) -> Aggregators:
     export = settings.export
     scores = ScoreAggregator(
         {window: seconds(window) for window in export.windows},
-        settings.drift.period_s or DAY_S,
+        settings.drift.first_period_s,
         export.top_k,
         drift,
         metrics=export.metrics,
@@ -172,7 +171,7 @@ def _drift(settings: Settings) -> DriftSettings:
         false_alarms_per_week=drift.false_alarms_per_week,
         judged_per_week=drift.judged_per_week,
         tolerance=Tolerance(*drift.tolerated),
-        period_s=settings.drift.period_s or DAY_S,
+        period_s=settings.drift.first_period_s,
         settle_s=seconds(drift.settle),
     )
 

@@ -9,7 +9,6 @@ from typing import Final
 from monitor.config import Settings, seconds
 from monitor.kafka.start_offsets import EARLIEST, LATEST, StartRule
 from monitor.stats.horizon import horizon_start
-from monitor.stats.period import DAY_S
 from monitor.stats.windows import bucket_seconds
 
 #: Interactions reach the broker after they were logged, and clocks differ: this much earlier.
@@ -23,7 +22,7 @@ def horizon_at(settings: Settings) -> Callable[[float], float]:
     traffic unasked.
     """
     windows = [seconds(window) for window in settings.export.windows]
-    period_s, bucket_s = settings.drift.period_s or DAY_S, bucket_seconds(windows)
+    period_s, bucket_s = settings.drift.first_period_s, bucket_seconds(windows)
     return lambda now: horizon_start(now, period_s, max(windows), bucket_s)
 
 

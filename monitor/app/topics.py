@@ -9,8 +9,7 @@ from monitor.stats.period import DAY_S, LENGTHS, HorizonSpan
 
 def keep_seconds(settings: Settings, span: HorizonSpan) -> int:
     """How long score records must be kept: two periods, or what else is held, and a day."""
-    longest_s = max(seconds(window) for window in settings.export.windows)
-    return max(2 * span.period_s, span.learning_s, longest_s) + DAY_S
+    return span.most_held_s(map(seconds, settings.export.windows)) + DAY_S
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:

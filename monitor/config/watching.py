@@ -253,6 +253,11 @@ class Drift(Section):
         """Seconds; None where it goes by how many are judged."""
         return None if self.period == AUTO else seconds(self.period)
 
+    @property
+    def first_period_s(self) -> int:
+        """Seconds of the period as long as nothing says how many are judged: then it is a day."""
+        return self.period_s or SECONDS["d"]
+
     @field_validator("period")
     @classmethod
     def _whole_minutes(cls, period: str) -> str:

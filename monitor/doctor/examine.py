@@ -27,7 +27,7 @@ from monitor.doctor.size import TooLargeTest, too_large_for
 from monitor.doctor.wrong import wrong_setting
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.judge.protocol import Judge
-from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
+from monitor.stats.period import HorizonSpan, horizon_span
 from monitor.telemetry import ScorerTelemetry, new_registry
 
 
@@ -161,7 +161,7 @@ def _demands(settings: Settings, found: JudgedPace | None) -> Demands:
     drift = settings.drift
     asked = horizon_span(None) if found is None else found.span or horizon_span(found.per_day)
     return Demands(
-        own_topics.keep_seconds(settings, HorizonSpan(drift.period_s or DAY_S)),
+        own_topics.keep_seconds(settings, HorizonSpan(drift.first_period_s)),
         settings.kafka.max_record_bytes,
         settings.kafka.create_topics,
         settings.ingest.when_behind == "completeness" and has_budget(settings),

@@ -79,7 +79,7 @@ class Followed(NamedTuple):
 
 
 def _held_days(span: HorizonSpan) -> int:
-    return max(2 * span.period_s, span.learning_s) // DAY_S
+    return span.most_held_s() // DAY_S
 
 
 def _show(aggregator: ScoreAggregator, telemetry: ExporterTelemetry) -> None:

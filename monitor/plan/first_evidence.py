@@ -125,7 +125,7 @@ def _held_s(settings: Settings, held: HorizonSpan) -> int:
 
 def most_held_s(settings: Settings, held: HorizonSpan) -> int:
     """For how long slots are held at most: at the end of a period those of the one before, too."""
-    return max(2 * held.period_s, _held_s(settings, held))
+    return held.most_held_s(map(seconds, settings.export.windows))
 
 
 def _least_per_day(settings: Settings, held: HorizonSpan) -> int:

@@ -6,7 +6,7 @@ And for how long slots are held to learn from.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 DAY_S: Final = 86_400
@@ -34,6 +34,16 @@ class HorizonSpan(NamedTuple):
 
     period_s: int
     learning_s: int = 0
+
+    def most_held_s(self, windows_s: Iterable[int] = ()) -> int:
+        """For how many seconds slots are held at most, with windows of so many seconds.
+
+        At the end of a period those of the one before are held, too.
+
+        >>> HorizonSpan(DAY_S).most_held_s([3_600]) == 2 * DAY_S
+        True
+        """
+        return max(2 * self.period_s, self.learning_s, *windows_s)
 
 
 def horizon_span(per_day: float | None) -> HorizonSpan:

@@ -95,7 +95,8 @@ UNPLACED = [
 PURE = re.compile(r"\b[Pp]ure\b")
 #: What reads a clock, draws at random or imports, and is no import that a contract could see.
 IMPURE_NAMES = {
-    *("urandom", "getrandom", "getpid", "getppid", "urlopen", "import_module", "__import__"),
+    *("urandom", "getrandom", "getpid", "getppid", "import_module", "__import__"),
+    *("urlopen", "urlretrieve", "build_opener", "install_opener"),
 }
 IMPURE_METHODS = {"now", "today", "utcnow", *IMPURE_NAMES}
 
@@ -232,7 +233,7 @@ def _chance(node: ast.ImportFrom | ast.Attribute, random: set[str]) -> list[str]
     ``random`` has the names of that module.
     """
     if isinstance(node, ast.ImportFrom):
-        chance = node.module in ("random", "numpy.random")
+        chance = node.module in ("random", "numpy.random", "urllib.request")
         names = [each.name for each in node.names]
         return [name for name in names if (chance and name != "Random") or name in IMPURE_NAMES]
     if isinstance(node.value, ast.Name):
@@ -276,6 +277,8 @@ def test_pure_modules_ask_no_clock_and_import_nothing_late() -> None:
         "salt = os.urandom(8)",
         "salt = os.getpid()",
         "page = urllib.request.urlopen('http://a.example')",
+        "page = urllib.request.build_opener().open('http://a.example')",
+        "from urllib.request import OpenerDirector",
         "import random; drawn = random.random()",
         "import random as r; drawn = r.random()",
         "from random import shuffle",

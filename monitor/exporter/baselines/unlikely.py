@@ -20,7 +20,8 @@ def unlikely(
 
     As of the last ``learn``.
     """
-    chosen, held_s = baselines.learning_settings, most_held_s(aggregator)
+    windows = aggregator.windows.values()
+    chosen, held_s = baselines.learning_settings, aggregator.span.most_held_s(windows)
     learning = {status.pair for status in baselines.status() if status.is_learning}
     return frozenset(
         progress.pair
@@ -64,16 +65,10 @@ def week_helps(baselines: Baselines, aggregator: ScoreAggregator, now: float) ->
     surely_s = max(2 * aggregator.period_s, *windows)
     if chosen.enough_of(surely_s - chosen.wait_s) < chosen.slots:
         return True
-    if chosen.enough_of(most_held_s(aggregator) - chosen.wait_s) == chosen.slots:
+    if chosen.enough_of(aggregator.span.most_held_s(windows) - chosen.wait_s) == chosen.slots:
         return False
     most = baselines.drift.most_a_day(now)
     return True if most is not None and most <= MOST_PER_DAY else None
-
-
-def most_held_s(aggregator: ScoreAggregator) -> int:
-    """For how many seconds slots are held at most."""
-    span = aggregator.span
-    return max(2 * span.period_s, span.learning_s, *aggregator.windows.values())
 
 
 def is_unlikely(progress: Progress, chosen: LearningSettings, held_s: float, now: float) -> bool:
