@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.secured import KEY_PASSWORD, WAYS, login, own_topics, scores
 from tests.servers.kafka_security import PASSWORD, USER, SecuredBroker
 from tests.stages.process import MonitorProcess, until
+from tests.stages.secured import KEY_PASSWORD, WAYS, login, own_topics, scores
 
 WRONG = "wrong-and-secret"
 

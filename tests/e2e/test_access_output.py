@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.e2e.secured import login, own_topics, scores
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.stages.process import MonitorProcess, total, until
+from tests.stages.secured import login, own_topics, scores
 
 
 async def test_outputs_lie_on_a_cluster_of_their_own(

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from monitor.kafka.auth.oauth import REFRESH_AT
-from tests.e2e.secured import KEY_PASSWORD, WAYS, login, own_topics, scores, secret
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, missing_kafka
 from tests.servers.kafka_security import USER, Authority, SecuredBroker
 from tests.servers.oauth_server import TokenRequest
 from tests.stages.process import MonitorProcess, until
+from tests.stages.secured import KEY_PASSWORD, WAYS, login, own_topics, scores, secret
 from tests.tools import requires_tool
 
 TOKEN_LIFE_S = 10.0

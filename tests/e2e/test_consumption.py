@@ -20,9 +20,9 @@ from monitor.kafka.record import Partition
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
 from monitor.telemetry import ScorerTelemetry
-from tests.e2e.broken import corrupt_on_disk, produce_strange_header
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.broken import corrupt_on_disk, produce_strange_header
 from tests.stages.loop import ToldWorker
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until

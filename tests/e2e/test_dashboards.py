@@ -16,9 +16,9 @@ import yaml
 from monitor.demo.stack.servers import Prometheus
 from monitor.metrics.catalogue import CATALOGUE
 from tests.dashboards import annotation_queries, dashboards, filled, panels
-from tests.e2e.grafana import SCRAPE_S, Asked, Series, chosen, expressions, repetitions
 from tests.servers.judge_server import JudgeServer
 from tests.stages.demo import traffic_labels
+from tests.stages.grafana import SCRAPE_S, Asked, Series, chosen, expressions, repetitions
 from tests.stages.process import MonitorProcess, until
 from tests.tools import requires_tool
 

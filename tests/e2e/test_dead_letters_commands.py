@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from monitor.records import read_score_record
-from tests.e2e.broken import produce_strange_header
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
+from tests.stages.broken import produce_strange_header
 from tests.stages.command import rag_monitor
 from tests.stages.dead_letters import Record as Consumed
 from tests.stages.dead_letters import dead_letter

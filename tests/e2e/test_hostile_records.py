@@ -13,9 +13,9 @@ from random import Random
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.e2e.broken import produce_strange_header
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
+from tests.stages.broken import produce_strange_header
 from tests.stages.hostile import Hostile, Kind, mixed_with, mixture, one_of
 from tests.stages.hostile_kinds import GOOD, KINDS, MB, MOST_DEAD_LETTER_BYTES, UNREADABLE
 from tests.stages.hostile_oracle import UNREADABLE_RECORD

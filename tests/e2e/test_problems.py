@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.secured import login, own_topics, scores, secret
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_security import PASSWORD, STRANGER, USER, Authority, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, delete_topic, produce, read_all
 from tests.servers.ports import free_ports
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until
+from tests.stages.secured import login, own_topics, scores, secret
 from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
 

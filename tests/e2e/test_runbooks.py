@@ -19,11 +19,11 @@ import pytest
 import yaml
 
 from monitor.config import Settings
-from tests.e2e.grafana import Asked
 from tests.runbooks import RUNBOOKS, Command, commands
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, missing_stack
 from tests.servers.guarded import GuardedProcess
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.grafana import Asked
 from tests.stages.process import until
 from tests.tools import requires_tool
 

@@ -72,6 +72,27 @@ def test_each_way_to_import_a_test_is_found(source: str, is_found: bool) -> None
     assert any(map(is_of_a_test, found)) is is_found
 
 
+def test_what_several_tests_share_stands_among_the_stages() -> None:
+    """A module beside tests is about one of them."""
+    users: dict[str, set[str]] = {}
+    for importer, name in imports():
+        module = next((each for each in _modules() if name.startswith(f"{each}.")), None)
+        if module is not None and module != importer:
+            users.setdefault(module, set()).add(importer)
+    assert {module: sorted(by) for module, by in users.items() if len(by) > 1} == {}
+
+
+@cache
+def _modules() -> Sequence[str]:
+    """The modules beside unit tests and end-to-end tests that are none."""
+    found = [path for kind in ("unit", "e2e", "house") for path in (TESTS / kind).rglob("*.py")]
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in found
+        if not path.name.startswith("test_") and path.stem not in ("__init__", "conftest")
+    ]
+
+
 def test_kinds_of_tests_share_stages_only() -> None:
     """Neither unit nor end-to-end tests take anything from the other kind."""
     kinds = ("tests.unit.", "tests.e2e.")

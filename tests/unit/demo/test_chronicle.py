@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from monitor.demo.chronicle import Chronicle, EventKind
 from monitor.exporter.serve.scraped import DriftReading, Learning, ScrapedPage
 from monitor.records.alarm import AlarmRecord
+from tests.stages.demo_alarms import alarm
 from tests.stages.score_records import START
-from tests.unit.demo.made import alarm
 
 LEARNING = ScrapedPage({}, {}, 0, 0, 0, learning=Learning(120, 200, False))
 WATCHED = {"faithfulness": DriftReading(0.1, 7.56, 0.93, False)}

@@ -16,9 +16,9 @@ from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.serve.scraped import DriftReading, Learning, ScrapedPage
 from monitor.records import ScoreRecord
 from monitor.records.alarm import AlarmRecord
+from tests.stages.demo_alarms import alarm
 from tests.stages.records import METRICS
 from tests.stages.score_records import FIRST, SECOND, START, record
-from tests.unit.demo.made import alarm
 
 PAGE = ScrapedPage(
     gauges={},

@@ -26,8 +26,8 @@ from monitor.status.bars import (
     rising_scale,
 )
 from monitor.status.gauges import CHOSEN
+from tests.stages.demo_alarms import alarm
 from tests.stages.score_records import START
-from tests.unit.demo.made import alarm
 
 WINDOWS = ("15s", "1m")
 MOVED = "noise_sensitivity_irrelevant"

@@ -13,8 +13,8 @@ from monitor.judge.cache.keys import claims_key
 from monitor.judge.pipeline.extraction import Extraction
 from monitor.judge.protocol import CostMeter
 from monitor.records import Usage
+from tests.stages.hearing import Failing, Heard
 from tests.stages.turns import settled
-from tests.unit.judge.cache.hearing import Failing, Heard
 
 PRICE = Usage(calls=1, prompt_tokens=10)
 VERSION = ("model", "prompt")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.judge.cache.failover import PAUSE_S, Patient
 from monitor.judge.cache.store import StoreFailed
-from tests.unit.judge.cache.hearing import Clock, Failing, Heard
+from tests.stages.hearing import Clock, Failing, Heard
 
 AWAY, REFUSED = StoreFailed("ConnectionError", away=True), StoreFailed("OutOfMemory", away=False)
 

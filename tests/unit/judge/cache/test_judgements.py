@@ -11,9 +11,9 @@ from monitor.judge.cache.judgements import CachedJudge
 from monitor.judge.cache.keys import judge_key, judgement_key
 from monitor.judge.protocol import CostMeter
 from monitor.records import Claims, Interaction, JudgeIdentity, Judgement, Usage, Verdicts
+from tests.stages.hearing import Failing, Heard
 from tests.stages.judge_case import interaction
 from tests.stages.turns import settled
-from tests.unit.judge.cache.hearing import Failing, Heard
 
 PRICE = Usage(calls=3, prompt_tokens=10)
 

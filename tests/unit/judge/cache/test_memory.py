@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.judge.cache.memory import MemoryStore
-from tests.unit.judge.cache.hearing import Clock
+from tests.stages.hearing import Clock
 
 
 def store(entries: int = 3, size: int = 1_000, ttl: float = 10.0) -> tuple[MemoryStore, Clock]:

@@ -12,7 +12,7 @@ from monitor.judge.cache.memory import MemoryStore
 from monitor.judge.cache.redis_store import LARGEST_BYTES, RedisStore
 from monitor.judge.cache.store import Store
 from tests.servers.redis_server import RedisServer
-from tests.unit.judge.cache.hearing import Clock, Heard
+from tests.stages.hearing import Clock, Heard
 
 
 def memory() -> MemoryStore:

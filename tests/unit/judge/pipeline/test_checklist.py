@@ -10,7 +10,7 @@ import pytest
 from monitor.judge.pipeline.parsing import VerifyRequest
 from monitor.judge.pipeline.prompts import load_prompts
 from monitor.judge.ports import Task
-from tests.unit.judge.pipeline.checklist import (
+from tests.stages.checklist import (
     EXTRACT,
     PAIR,
     QUOTE,

@@ -22,7 +22,7 @@ from monitor.judge.pipeline.prompts import Prompts, load_prompts
 from monitor.judge.pipeline.relevance import Relevance
 from monitor.judge.ports import Reply, Task, Terms
 from monitor.records import Claims, Interaction, JudgeIdentity, Passage, Source
-from tests.unit.judge.pipeline.checklist import split
+from tests.stages.checklist import split
 
 IDENTITY = JudgeIdentity(name="llm", version="abc123", model="m", prompts="p", pipeline="joint")
 

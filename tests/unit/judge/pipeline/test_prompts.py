@@ -20,8 +20,8 @@ from monitor.judge.pipeline.prompts import BANK_FILE, FILES, RULES, Prompts, loa
 from monitor.judge.pipeline.quoting import QuoteRequest
 from monitor.judge.pipeline.relating import RelevanceRequest
 from monitor.judge.ports import Task, Turn
+from tests.stages.checklist import split
 from tests.tokens import count_tokens
-from tests.unit.judge.pipeline.checklist import split
 
 OFF_ON = (False, True)
 ALL = load_prompts(evidence=True, relevance=True, answers=True)
