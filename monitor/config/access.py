@@ -48,7 +48,7 @@ class Access(Section):
     )
     sasl_oauth_scope: str | None = Field(None, description="oidc: scopes to ask for, by spaces")
     sasl_oauth_cafile: Path | None = Field(
-        None, description="oidc: PEM of the token endpoint's CA; the system's CAs without it"
+        None, description="oidc: PEM of the token endpoint's CA. Default: the system's CAs"
     )
     sasl_oauth_extensions: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
         {},
@@ -56,14 +56,14 @@ class Access(Section):
         json_schema_extra={"propertyNames": {"pattern": "^[A-Za-z]+$", "not": {"const": "auth"}}},
     )
     sasl_oauth_region: str | None = Field(
-        None, description="aws_msk_iam: AWS region; without it AWS_REGION or AWS_DEFAULT_REGION"
+        None, description="aws_msk_iam: AWS region. Default: AWS_REGION or AWS_DEFAULT_REGION"
     )
-    ssl_cafile: Path | None = Field(None, description="PEM of the CA; the system's CAs without it")
+    ssl_cafile: Path | None = Field(None, description="PEM of the CA. Default: the system's CAs")
     ssl_certfile: Path | None = Field(None, description="PEM of the client certificate (mTLS)")
     ssl_keyfile: Path | None = Field(None, description="PEM of the client's key (mTLS)")
     ssl_key_password: SecretStr | None = Field(None, description="password of the client's key")
     ssl_check_hostname: bool = Field(
-        True, description="false trusts any host with a certificate of the CA; logged as a warning"
+        True, description="false trusts any host with a certificate of the CA, and logs a warning"
     )
 
     @field_validator("bootstrap_servers")
@@ -141,7 +141,7 @@ class KafkaOutput(Access):
 
     bootstrap_servers: str = Field(
         "",
-        description="host:port[,host:port…]; empty: all topics are on the cluster of kafka",
+        description="host:port[,host:port…]. Empty: all topics are on the cluster of kafka",
         json_schema_extra={"pattern": f"^({_ADDRESS}(,{_ADDRESS})*)?$"},
     )
 

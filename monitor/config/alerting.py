@@ -119,17 +119,17 @@ class Alerts(Section):
 
     runbook_url: str = Field(
         "https://runbooks.example.com/rag-monitor",
-        description="where you publish deploy/runbooks; an alert links to RUNBOOK_URL/NAME.md",
+        description="where you publish deploy/runbooks. An alert links to RUNBOOK_URL/NAME.md",
         json_schema_extra=_LINK,
     )
     dashboard_url: str = Field(
         "https://grafana.example.com/d",
-        description="Grafana's address with /d; an alert links to DASHBOARD_URL/UID",
+        description="Grafana's address with /d. An alert links to DASHBOARD_URL/UID",
         json_schema_extra=_LINK,
     )
     pages_url: str | None = Field(
         None,
-        description="address of the pages of audits, or of the exporter; RagQualityDrift links "
+        description="address of the pages of audits, or of the exporter. RagQualityDrift links "
         "to PAGES_URL/alarms/KEY",
         json_schema_extra=_LINK,
     )
@@ -139,7 +139,7 @@ class Alerts(Section):
     )
     by: AlertLabels = Field(
         ("cluster", "namespace"),
-        description="labels of the scrape that tell several monitors apart; labels that no "
+        description="labels of the scrape that tell several monitors apart. Labels that no "
         "series has do no harm",
     )
     replicas: AlertLabels = Field(
@@ -149,7 +149,7 @@ class Alerts(Section):
     )
     labels: Annotated[dict[FreeLabel, str], BeforeValidator(mapping)] = Field(
         {},
-        description="label: value; given to every alert, for the routes of an Alertmanager",
+        description="label: value, given to every alert, for the routes of an Alertmanager",
         json_schema_extra={"additionalProperties": False},
     )
     window: Age = Field("15m", description="time over which alerts count")
@@ -157,7 +157,7 @@ class Alerts(Section):
         "6h",
         description="time over which they count where `window` has fewer than `least` interactions",
     )
-    least: int = Field(20, ge=1, description="interactions to judge; with fewer there is no share")
+    least: int = Field(20, ge=1, description="interactions to judge. With fewer there is no share")
     failing_ratio: Fraction = Field(
         0.1, description="share of failed judgements from which RagMonitorJudgeFailing fires"
     )
@@ -197,7 +197,7 @@ class Alerts(Section):
     unwatched: Age = Field(
         "8d",
         description="time without a baseline after which a watched metric is a ticket, "
-        "RagQualityUnwatched; learning takes a week at most",
+        "RagQualityUnwatched. Learning takes a week at most",
     )
     agreement: Fraction = Field(
         0.8,
@@ -218,7 +218,7 @@ class Alerts(Section):
     forecast: Age = Field(
         "30m",
         description="time before midnight (UTC) at which the day's money must last when "
-        "RagMonitorBudgetExhausted fires ahead of it; shorter times are not told at all",
+        "RagMonitorBudgetExhausted fires ahead of it. Shorter times are not told at all",
     )
     paused: Age = Field("1d", description="time after which a pause is a ticket, RagMonitorBlind")
     clock: Duration = Field(

@@ -45,16 +45,16 @@ class Application(Section):
 
     application: Names = Field(
         (),
-        description="a name or a list of names; * means any characters, ? for one",
+        description="a name or a list of names, where * means any characters and ? means one",
         json_schema_extra={"items": {"minLength": 1}, "minLength": 1},
     )
-    when: Rules = Field((), description="rules as in ingest.include; all of them must match")
+    when: Rules = Field((), description="rules as in ingest.include. All of them must match")
     judge: JudgeOverride = JudgeOverride()
     sampling: RateSettings = RateSettings()
     segment: SegmentBy = Field((), description="attributes whose values are the segment")
     metrics: Metrics = Field(
         None,
-        description="the metrics to record; null: all of them",
+        description="the metrics to record. Default: all of them",
         json_schema_extra={"uniqueItems": True, "minItems": 1},
     )
     objective: Annotated[

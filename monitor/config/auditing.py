@@ -15,33 +15,33 @@ class Audit(Section):
 
     database: SecretStr | None = Field(
         None,
-        description="sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME; without it there are "
-        "no audits",
+        description="sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME. Without it there "
+        "are no audits",
     )
     password_file: str | None = Field(
         None,
         description="file with a line for each password: PASSWORD, NAME:label:PASSWORD or "
-        "NAME:read:PASSWORD; read again at each login",
+        "NAME:read:PASSWORD. It is read again at each login",
     )
     person_attribute: str | None = Field(
         None, description="attribute that names a person, for audit forget --person"
     )
     proxy_header: str | None = Field(
         None,
-        description="header with the name of who has logged in at a proxy; needs proxy_address",
+        description="header with the name of who has logged in at a proxy. It needs proxy_address",
     )
     proxy_address: str | None = Field(
-        None, description="address of that proxy; from elsewhere the header counts for nothing"
+        None, description="address of that proxy. From elsewhere the header counts for nothing"
     )
     host: str = Field("127.0.0.1", description="address that the pages are bound to")
-    port: int = Field(9751, ge=0, le=65_535, description="their port; 0 takes a free one")
+    port: int = Field(9751, ge=0, le=65_535, description="their port. 0 takes a free one")
     keep: Age = Field(
-        "90d", description="for how long interactions are kept; those with labels stay"
+        "90d", description="for how long interactions are kept. Those with labels stay"
     )
     keep_bytes: int = Field(
         3_000_000_000,
         ge=1_000_000,
-        description="bytes of score records that are kept at most; the oldest without a label go "
+        description="bytes of score records that are kept at most. The oldest without a label go "
         "first",
     )
     allowed_hosts: Texts = Field(

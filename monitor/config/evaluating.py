@@ -14,8 +14,8 @@ class RiskSettings(Section):
     deviation: Fraction = Field(0.3, description="largest standard deviation")
     bad: Fraction = Field(
         0.5,
-        description="a score above it is bad; of a metric of which more is better, one below"
-        " 1 minus it",
+        description="a score above it is bad. Of a metric of which more is better, one below 1 "
+        "minus it",
     )
     bad_share: Fraction = Field(0.2, description="largest share of bad scores")
 

@@ -50,15 +50,15 @@ class Sampling(RateSettings):
 
     block: int | Literal["auto"] = Field(
         1,
-        description="offsets in a block: a power of two up to 4096, or auto (by the limits); "
-        "one interaction of each application in it is judged (one with and one "
-        "without a reference); 1: every sampled interaction is",
+        description="offsets in a block: a power of two up to 4096, or auto (by the limits). One "
+        "interaction of each application in it is judged (one with and one without a reference). "
+        "With 1, every sampled interaction is",
         json_schema_extra={"enum": ["auto", *(2**n for n in range(LONGEST_BLOCK.bit_length()))]},
     )
     directed: bool = Field(
         True,
         description="within blocks, prefer interactions that the offline judge rates as risky, "
-        "once its signal is calibrated; each record stores its pick weight",
+        "once its signal is calibrated. Each record stores its pick weight",
     )
     floors: Annotated[dict[str, Fraction], BeforeValidator(mapping)] = Field(
         {}, description="in blocks, the least share of the judged interactions by segment"
@@ -109,7 +109,7 @@ class Cache(Section):
         "rag-monitor", min_length=1, description="redis: prefix of the names of all keys"
     )
     timeout_s: float = Field(
-        0.5, gt=0, description="redis: seconds for one request; then judging goes on without it"
+        0.5, gt=0, description="redis: seconds for one request. Then judging goes on without it"
     )
 
     @model_validator(mode="after")
@@ -128,13 +128,13 @@ class Price(Section):
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of prompts; default: litellm's list",
+        description="US dollars for a million tokens of prompts. Default: litellm's list",
     )
     output_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of replies; default: as above",
+        description="US dollars for a million tokens of replies. Default: as above",
     )
 
     @model_validator(mode="after")
@@ -173,35 +173,36 @@ class JudgeSettings(Section):
     """Who judges."""
 
     kind: Literal["offline", "llm"] = Field(
-        "offline", description="offline is a lexical check; llm asks a model through litellm"
+        "offline", description="offline is a lexical check. Kind llm asks a model through litellm"
     )
-    name: str | None = Field(None, description="first part of the label judge; default: the kind")
+    name: str | None = Field(None, description="first part of the label judge. Default: the kind")
     model: str | None = Field(None, description="litellm model id, like openai/gpt-4o-mini")
     extract_model: str | None = Field(
-        None, description="model that takes the claims out of the texts; default: model"
+        None, description="model that takes the claims out of the texts. Default: model"
     )
     fallback_models: Texts = Field(
         (),
-        description="models to ask in this order when model does not answer, will not "
-        "judge or, by what canaries say, guesses; each is a judge version of its own",
+        description="models to ask, in this order, when model does not answer, will not judge, "
+        "or guesses (by its canaries). Each is a judge version of its own",
     )
     pipeline: Literal["joint", "single", "ragas", "pairs"] = Field(
         "joint",
-        description="call structure of the llm judge; pairs: one claim and one document a call, "
-        "for small and local models",
+        description="call structure of the llm judge. For small and local models: pairs, one "
+        "claim and one document a call",
     )
     threshold: float | None = Field(
         None,
         gt=0,
         lt=1,
-        description="pipeline pairs: probability from which a document supports a claim, between 0 "
-        "and 1; default: 0.5; offline judge: score from which it does; default: 0.4; "
-        "judge-check --fit learns it from labels",
+        description="with pipeline pairs: probability from which a document supports a claim, "
+        "between 0 and 1 (default 0.5). With the offline judge: score from which it does "
+        "(default 0.4). To learn it from labels: judge-check --fit",
     )
     verifier: str | None = Field(
         None,
-        description="module:function that verifies in a model's place: (document, claim) pairs in, "
-        "probabilities out; with kind offline claims are sentences, with llm the model finds them",
+        description="module:function that verifies in a model's place: (document, claim) pairs "
+        "in, probabilities out. With kind offline claims are sentences. With llm the model finds "
+        "them",
         json_schema_extra={"pattern": r"^([^\s\d:/.-][^\s:/-]*:[^\s\d:/.-][^\s:/-]*)?$"},
     )
     verifier_batch: int = Field(32, ge=1, description="pairs in one call of the verifier")
@@ -210,24 +211,25 @@ class JudgeSettings(Section):
     )
     relevance: Literal["reference", "labels"] = Field(
         "reference",
-        description="which passages are relevant: those that support the reference; labels: a"
-        " label in the log overrides that",
+        description="which passages are relevant: those that support the reference. With labels, "
+        "a label in the log overrides that",
     )
     relevant_to_question: Literal["labels", "judged"] = Field(
         "labels",
-        description="which passages are relevant to user_input: those that the log labels so;"
-        " judged: the llm judge decides about passages without a label",
+        description="which passages are relevant to user_input: those that the log labels so. "
+        "With judged, the llm judge decides about passages without a label",
     )
     answer_relevance: Literal["off", "judged"] = Field(
         "off",
-        description="judged: the llm judge also says, in a call that it makes anyway, whether the "
-        "response addresses user_input; another version of the judge",
+        description="judged: the llm judge also says whether the response addresses user_input, "
+        "in a call that it makes anyway. That is another version of the judge",
     )
     claims_per_call: int = Field(
         8,
         ge=1,
         le=12,
-        description="claims in one verify call; fewer where examples: auto finds that needed",
+        description="claims in one verify call. With examples: auto, fewer where the model needs "
+        "that",
     )
     passages_per_call: int = Field(12, ge=1, le=12, description="passages in one verify call")
     prompt_tokens: int = Field(
@@ -235,33 +237,34 @@ class JudgeSettings(Section):
     )
     version_from: Literal["reply", "configured"] = Field(
         "reply",
-        description="name of the model in the judge's version: the id in its replies (without"
-        " parts that vary by request; the configured one beyond 8 ids in two "
-        "weeks), or always the configured one",
+        description="name of the model in the judge's version: the id in its replies, or always "
+        "the configured one. Parts of an id that vary by request are left out. Beyond 8 ids in "
+        "two weeks the configured one is taken",
     )
     structured: Literal["auto", "json_object", "json_schema", "prompt"] = Field(
-        "auto", description="how to hold replies to JSON; auto: the cheapest way the model has"
+        "auto",
+        description="how to hold replies to JSON. With auto, the cheapest way that the model has",
     )
     examples: Literal["fixed", "shaped", "auto"] = Field(
         "auto",
-        description="fixed: the worked example of the instructions; shaped: one of the request's "
-        "own shape, for small models; auto: fixed, then shaped, then one claim a call too, as the "
-        "model needs it (each another version of the judge)",
+        description="worked example in the instructions: fixed, or shaped like the request, for "
+        "small models. With auto: fixed, then shaped, then one claim a call too, as the model "
+        "needs it. Each is another version of the judge",
     )
     max_tokens: int | None = Field(
         None,
         ge=16,
-        description="tokens of one reply, without reasoning; default: twice the needs of the "
+        description="tokens of one reply, without reasoning. Default: twice the needs of the "
         "answer, and 2048 for claims and quotes. The one word of a pair gets 8",
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] = Field(
-        "minimal", description="of models that reason; minimal: the least that the model has"
+        "minimal", description="of models that reason. With minimal, the least that the model has"
     )
     evidence: Literal["off", "quote"] = Field(
         "off", description="quote: the words that support each claim, checked against the passage"
     )
     api_base: Url | None = Field(
-        None, description="base URL, for self-hosted models; without a user in it"
+        None, description="base URL, for self-hosted models, without a user in it"
     )
     api_key: SecretStr | None = Field(None, description="key of the provider")
     headers: Annotated[dict[str, SecretStr], BeforeValidator(mapping)] = Field(
@@ -277,33 +280,33 @@ class JudgeSettings(Section):
     max_calls: int = Field(
         64,
         ge=4,
-        description="most calls to models about one interaction; one that needs more is "
+        description="most calls to models about one interaction. One that needs more is "
         "unscorable (too_large), without a call",
     )
     max_input_tokens: int = Field(
         256_000,
         ge=2_000,
-        description="most tokens of all prompts about one interaction, by estimate; more is "
+        description="most tokens of all prompts about one interaction, by estimate. More is "
         "too_large as well",
     )
     recheck_rate: Fraction = Field(
         0.01,
-        description="share of the judged interactions that the llm judge judges again, one passage "
-        "a call, to measure what batching costs; 0 switches it off",
+        description="share of the judged interactions that the llm judge judges again, one "
+        "passage a call, to measure what batching costs. 0 switches it off",
     )
     canaries: float = Field(
         50,
         ge=0,
         allow_inf_nan=False,
         description="judgements of the llm judge to one canary, an interaction with known "
-        "verdicts (or, up to 1, the share of canaries); 0: none, and a judge that"
-        " guesses goes unnoticed",
+        "verdicts. Up to 1 it is the share of canaries. With 0 there are none, and a judge that "
+        "guesses goes unnoticed",
     )
     not_judging: Literal["fail", "score"] = Field(
         "fail",
-        description="while canaries show that the judge guesses: fail (another of fallback_models "
-        "judges; without one, interactions end as judge_failed with not_judging, without a "
-        "call), or score (it goes on as usual)",
+        description="while canaries show that the judge guesses: fail, or score (go on as "
+        "usual). With fail, another of fallback_models judges. Without one, interactions end as "
+        "judge_failed (not_judging), without a call",
     )
     price: Price = Price()
     cache: Cache = Cache()

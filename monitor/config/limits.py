@@ -20,8 +20,8 @@ class LimitsRedis(Section):
 
     url: SecretStr | None = Field(
         None,
-        description="redis://, rediss:// (TLS) or unix://, with the password if any; without one, "
-        "each replica keeps to its part of the limits",
+        description="redis://, rediss:// (TLS) or unix://, with the password if any. Without "
+        "one, each replica keeps to its part of the limits",
     )
     prefix: str = Field(
         "rag-monitor",
@@ -30,7 +30,7 @@ class LimitsRedis(Section):
         json_schema_extra={"pattern": "^[^:](.*[^:])?$", "not": {"pattern": r"^\s*$"}},
     )
     timeout_s: float = Field(
-        0.5, gt=0, description="seconds for one request; then each replica keeps to its part"
+        0.5, gt=0, description="seconds for one request. Then each replica keeps to its part"
     )
 
     @field_validator("prefix")
@@ -51,14 +51,14 @@ class ModelLimits(Section):
 
 
 class LimitSettings(ModelLimits):
-    """Bounds on the calls of judges, for each model; they wait, and do not fail."""
+    """Bounds on the calls of judges, for each model. Calls beyond them wait, and do not fail."""
 
     usd_per_day: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
-        description="US dollars that judging may cost in a day of budget.timezone, by all scorers "
-        "and models; then interactions end as over_budget until the next day",
+        description="US dollars that judging may cost in a day of budget.timezone, by all "
+        "scorers and models. Then interactions end as over_budget until the next day",
     )
     redis: LimitsRedis = LimitsRedis()
     stop_probe: Age = Field(

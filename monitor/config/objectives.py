@@ -26,7 +26,7 @@ class ObjectiveSettings(Section):
     minimum_samples: int = Field(
         30,
         ge=1,
-        description="scored interactions that the window needs; fewer leave the objective unknown",
+        description="scored interactions that the window needs. Fewer leave the objective unknown",
     )
 
     @property
@@ -40,7 +40,7 @@ class SharedObjective(ObjectiveSettings):
 
     application: Names = Field(
         ("*",),
-        description="a name or a list of names; * means any characters, ? for one",
+        description="a name or a list of names, where * means any characters and ? means one",
         json_schema_extra={"items": {"minLength": 1}, "minItems": 1, "minLength": 1},
     )
 

@@ -20,14 +20,17 @@ class Redaction(Section):
     kinds: Annotated[
         tuple[RedactedKind, ...],
         BeforeValidator(split, json_schema_input_type=tuple[RedactedKind, ...] | str),
-    ] = Field(_KINDS, description="kinds of values to find; an empty list: redaction.patterns only")
+    ] = Field(
+        _KINDS, description="kinds of values to find. With an empty list, redaction.patterns only"
+    )
     regions: Texts = Field(
         ("US", "GB", "CN", "DE", "FR", "ES", "IT", "NL"),
-        description="countries whose national phone numbers to find; any number with + counts",
+        description="countries whose national phone numbers to find. Any number with + counts",
     )
     patterns: Annotated[dict[str, str], BeforeValidator(mapping)] = Field(
         {},
-        description="own patterns, name: regular expression of RE2; its first group, if any",
+        description="own patterns, name: regular expression of RE2. Where it has groups, the "
+        "first one is what it finds",
         json_schema_extra={
             "propertyNames": {"pattern": "^[a-z][a-z0-9_]{0,15}$", "not": {"enum": list(_KINDS)}}
         },

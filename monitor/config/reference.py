@@ -16,8 +16,8 @@ from monitor.config.starter import START_HERE
 HEAD: Final = """# Configuration reference
 
 Every setting, with its default. `rag-monitor config reference --markdown` has written this page.
-What belongs together, and why, stands on the [pages of their subjects](README.md). Most deployments
-set some of those marked with ★ and no others.
+The [pages of their subjects](README.md) say what belongs together, and why. Most deployments set
+some of those marked with ★ and no others.
 
 A setting comes from a flag (`--set PATH=VALUE`), from the environment, from a secret file, from
 YAML, or has its default. The first of these wins. The variable of `judge.api_key` is
@@ -73,7 +73,7 @@ def _first_line(section: Any) -> str:
 def _meaning(field: FieldInfo) -> str:
     inner = field.annotation
     if field.description is None and isinstance(inner, type) and issubclass(inner, BaseModel):
-        return "any of these settings; what is not given is inherited"
+        return "any of these settings. What is not given is inherited"
     words = _words(inner)
     words = words if len(words) <= _FEW else []
     text = f"{field.description}. {_one_of(words)}" if words else f"{field.description}"

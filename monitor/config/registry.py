@@ -14,14 +14,14 @@ class RegistrySettings(Section):
     """The schema registry of the logs: whatever speaks Confluent's API."""
 
     url: Url | None = Field(
-        None, description="address of its API; of Apicurio with /apis/ccompat/v7"
+        None, description="address of its API. Apicurio's ends with /apis/ccompat/v7"
     )
     username: str | None = Field(None, description="for Basic authentication")
     password: SecretStr | None = Field(None, description="of this user")
     token: SecretStr | None = Field(None, description="in place of a user: a bearer token")
     ca_file: str | None = Field(
         None,
-        description="file of the authorities that signed its certificate; default: the system's",
+        description="file of the authorities that signed its certificate. Default: the system's",
     )
 
     @model_validator(mode="after")

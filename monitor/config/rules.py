@@ -89,7 +89,7 @@ class Rule(Section):
         json_schema_extra={"minItems": 1, "minLength": 1},
     )
     exists: bool | None = Field(
-        None, description="true: it is there and not null; false: it is not"
+        None, description="true: it is there and not null. With false, it is not"
     )
     regex: Annotated[str | None, WithJsonSchema({"type": "string"})] = Field(
         None, description="a regular expression of RE2, found in the first 1,000 characters"

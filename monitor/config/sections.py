@@ -51,7 +51,7 @@ class Topics(Section):
 
     interactions: Texts = Field(
         ("rag.interactions.v1",),
-        description="logged RAG interactions (read); one name, a,b or a list",
+        description="logged RAG interactions (read): one name, a,b or a list",
         json_schema_extra={
             "items": TOPIC_SCHEMA,
             "minItems": 1,
@@ -113,9 +113,9 @@ class Kafka(Access):
         10.0,
         ge=6,
         le=300,
-        description="seconds without a heartbeat until other scorers get a scorer's partitions, and"
-        " read again what it had under way; raise it where machines stand still for that long, but "
-        "after a crash nobody may judge for so long, ingest.drain_s + 30 at most",
+        description="seconds without a heartbeat until other scorers get a scorer's partitions, "
+        "and read again what it had under way. Raise it where machines freeze for that long. "
+        "After a crash all scorers may wait that long, at most ingest.drain_s + 30",
     )
     max_record_bytes: int = Field(
         1_000_000, ge=10_000, description="larger score records go out without passage texts"
@@ -123,7 +123,7 @@ class Kafka(Access):
     max_read_bytes: int = Field(
         33_554_432,
         ge=1_048_576,
-        description="bytes that a batch of records may unpack to; a larger one is a dead letter",
+        description="bytes that a batch of records may unpack to. A larger one is a dead letter",
     )
     isolation_level: Literal["read_committed", "read_uncommitted"] = Field(
         "read_committed",
@@ -137,12 +137,14 @@ class CircuitSettings(Section):
     """When reading pauses because nearly every record becomes a dead letter."""
 
     share: Fraction = Field(
-        0.95, description="share of dead letters that opens the circuit; 0 switches it off"
+        0.95, description="share of dead letters that opens the circuit. 0 switches it off"
     )
     least: int = Field(100, ge=1, description="decoded or dead-lettered records it takes to open")
     window_s: float = Field(60.0, gt=0, description="seconds over which to take the share")
     probe: int = Field(20, ge=1, description="records tried at a time while it is open")
-    wait_s: float = Field(1.0, gt=0, description="seconds until the first probe; doubled each time")
+    wait_s: float = Field(
+        1.0, gt=0, description="seconds until the first probe. Each further wait is twice as long"
+    )
     longest_wait_s: float = Field(30.0, gt=0, description="most seconds between probes")
 
 
@@ -151,9 +153,9 @@ class Ingest(Section):
 
     format: LogFormatName = Field(
         "native",
-        description="format of the logged interactions; json: of another shape, by mapping; "
-        "otlp_json, otlp_proto: spans, as an OpenTelemetry collector's Kafka exporter writes them;"
-        " registry: Avro, Protobuf or JSON behind a schema registry, by mapping",
+        description="format of the logged interactions. With json: another shape, by mapping. "
+        "With otlp_json, otlp_proto: spans, as an OpenTelemetry collector's Kafka exporter writes "
+        "them. With registry: Avro, Protobuf or JSON behind a schema registry, by mapping",
     )
     mapping: FittingMapping = Field(
         None,
@@ -162,8 +164,8 @@ class Ingest(Section):
     )
     sources: Annotated[tuple[LogSource, ...], BeforeValidator(items)] = Field(
         (),
-        description="topics of different shapes: a list of {topic, format, mapping}; they are read"
-        " beside kafka.topics.interactions, where that is set",
+        description="topics of different shapes: a list of {topic, format, mapping}. They are "
+        "read beside kafka.topics.interactions, where that is set",
     )
     registry: RegistrySettings = RegistrySettings()
     trace_quiet_s: float = Field(
@@ -177,19 +179,21 @@ class Ingest(Section):
     )
     include: Rules = Field(
         (),
-        description="rules {attribute: PATH, equals | in | exists | regex: …}: only interactions "
-        "that match one of them; without any, all",
+        description="rules {attribute: PATH, equals | in | exists | regex: …}. Only interactions "
+        "that match one of them are sampled. Without any rule, all are",
     )
-    exclude: Rules = Field((), description="rules like include: none that matches one of them")
+    exclude: Rules = Field(
+        (), description="rules like include. Interactions that match one of them are not sampled"
+    )
     max_record_bytes: int = Field(
         16_777_216,
         ge=1_048_576,
         le=33_554_432,
-        description="bytes of a record, and of a line of evaluate, with 24 more for each comma, "
-        "since small objects take more than texts; a larger one is a dead letter",
+        description="bytes of a record, and of a line of evaluate. Each comma counts as 24 more, "
+        "since small objects take more than texts. A larger one is a dead letter",
     )
     max_in_flight: int = Field(
-        256, ge=4, description="interactions under way; reading pauses at 75 %, resumes at 25 %"
+        256, ge=4, description="interactions under way. Reading pauses at 75 % and resumes at 25 %"
     )
     commit_interval_s: float = Field(1.0, gt=0, description="seconds between offset commits")
     drain_s: float = Field(
@@ -198,21 +202,20 @@ class Ingest(Section):
     stuck_after_s: float = Field(
         600.0,
         gt=0,
-        description="seconds of judging after which an interaction becomes a dead letter, far"
-        " above judge.deadline_s; redacting may take 60 at most",
+        description="seconds of judging after which an interaction becomes a dead letter, far "
+        "above judge.deadline_s. Redacting may take 60 at most",
     )
     when_behind: Literal["freshness", "completeness"] = Field(
         "freshness",
-        description="freshness: a scorer that is more than behind_after behind, and not "
-        "catching up, judges a smaller share of its unread records; completeness:"
-        " it judges all, however late",
+        description="freshness: a scorer that is more than behind_after behind, and not catching "
+        "up, judges a smaller share of its unread records. Completeness judges all, however late",
     )
     behind_after: Age = Field("10m", description="how old the oldest unread record may become")
     start: str = Field(
         "horizon",
-        description="where a new group begins: horizon (the oldest interactions that can count in "
-        "a gauge), latest, earliest, or a time ago, like 24h; interactions older than both that "
-        "and the horizon are not sampled (too_old)",
+        description="where a new group begins: horizon (the oldest interactions that can count "
+        "in a gauge), latest, earliest, or a time ago, like 24h. Interactions older than both "
+        "that and the horizon are not sampled (too_old)",
         json_schema_extra={"anyOf": [{"enum": list(STARTS)}, AGE_SCHEMA]},
     )
     circuit: CircuitSettings = CircuitSettings()
@@ -261,11 +264,11 @@ class Http(Section):
     """The server of /metrics, /healthz and /readyz."""
 
     host: str = Field("127.0.0.1", description="address to bind")
-    port: int = Field(9750, ge=0, le=65_535, description="port; 0 takes a free one")
+    port: int = Field(9750, ge=0, le=65_535, description="port. 0 takes a free one")
     allowed_hosts: Texts = Field(
         (),
         description="names under which the port may be asked for, beside `host`, addresses and "
-        "names of private networks; *.NAME: all that end like it, *: any",
+        "names of private networks. With *.NAME, all that end like it. With *, any",
         json_schema_extra={"items": {"pattern": _HOST_PATTERN}},
     )
 
@@ -282,7 +285,7 @@ class Http(Section):
 
 
 class Log(Section):
-    """The log on stderr; never texts, never secrets."""
+    """The log on stderr. It holds no texts and no secrets."""
 
     level: Literal["debug", "info", "warning", "error"] = Field("info", description="least severe")
     format: Literal["auto", "json", "console"] = Field(
@@ -314,8 +317,8 @@ class Settings(Section):
     )
     objectives: Annotated[tuple[SharedObjective, ...], BeforeValidator(items)] = Field(
         (),
-        description="promises of applications: a list, the first that matches an application,"
-        " metric and window wins; an objective of `applications` goes before them",
+        description="promises of applications: a list, the first that matches an application, "
+        "metric and window wins. An objective of `applications` goes before them",
     )
 
     _secret_files: dict[str, Path] = PrivateAttr(default_factory=dict)

@@ -38,16 +38,16 @@ class Export(Section):
 
     windows: Texts = Field(
         ("5m", "1h", "24h"),
-        description="rolling windows, event time; as a,b or a JSON list",
+        description="rolling windows, event time, as a,b or a JSON list",
         json_schema_extra={"items": AGE_SCHEMA, "minItems": 1, "uniqueItems": True, "minLength": 1},
     )
     metrics: Metrics = Field(
         None,
-        description="the metrics that get rolling gauges; null: all of them",
+        description="the metrics that get rolling gauges. Default: all of them",
         json_schema_extra={"uniqueItems": True, "minItems": 1},
     )
     top_k: int = Field(
-        20, ge=1, description="applications with label values of their own; the rest is `other`"
+        20, ge=1, description="applications with label values of their own. The rest is `other`"
     )
     segment: SegmentBy = Field(
         (), description="attribute whose value is the segment, or several: a,b or a list"
@@ -57,16 +57,16 @@ class Export(Section):
         BeforeValidator(split, json_schema_input_type=tuple[str, ...] | str | None),
     ] = Field(
         None,
-        description="segments with gauges of their own, the rest is `other`; null: the 20 most "
-        "frequent; an empty list: no gauges by segment",
+        description="segments with gauges of their own. The rest is `other`. Default: the 20 "
+        "most frequent. With an empty list there are no gauges by segment",
         json_schema_extra={"uniqueItems": True},
     )
     cluster: str | None = Field(
         None,
         min_length=1,
         description="attribute with the same value for answers that belong together, such as a "
-        "session_id; null: neighbours tell how much answers repeat each other, and too little of "
-        "sessions until thousands are judged",
+        "session_id. Without it, neighbours tell how much answers repeat each other. That sees "
+        "too little of sessions until thousands are judged",
     )
 
     @field_validator("windows")
@@ -110,9 +110,11 @@ class FixedMean(Section):
 class FixedBaseline(Section):
     """What is normal for some applications and judges."""
 
-    application: str = Field(min_length=1, description="a name; * means any characters, ? for one")
+    application: str = Field(
+        min_length=1, description="a name, where * means any characters and ? means one"
+    )
     judge: str | None = Field(
-        None, min_length=1, description="name or name@version of the judge; null: any"
+        None, min_length=1, description="name or name@version of the judge. Default: any"
     )
     metrics: Annotated[
         dict[DirectedMetric, FixedMean],
@@ -142,12 +144,12 @@ class Burst(Section):
         4,
         ge=1,
         le=64,
-        description="most judgements in a burst, as a multiple of the usual; it lasts while "
-        "the evidence is above a tenth of the threshold; 1 switches bursts off",
+        description="most judgements in a burst, as a multiple of the usual. It lasts while the "
+        "evidence is above a tenth of the threshold. 1 switches bursts off",
     )
     per_day: str = Field(
         "1h",
-        description="most time in bursts, in a day of budget.timezone; 0s switches bursts off",
+        description="most time in bursts, in a day of budget.timezone. 0s switches bursts off",
         json_schema_extra={"anyOf": [{"const": NEVER}, AGE_SCHEMA]},
     )
 
@@ -203,27 +205,28 @@ class Drift(Section):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="judged interactions a week, all together; null: counted, with at least "
+        description="judged interactions a week, all together. Default: counted, with at least "
         "60 a day",
     )
     period: str = Field(
         AUTO,
-        description="P: evidence and horizon start with the previous period; auto: 1d, and up to "
-        "28d where fewer than 1500 are judged a day",
+        description="P: evidence and horizon start with the previous period. With auto, 1d, and "
+        "up to 28d where fewer than 1500 are judged a day",
         json_schema_extra={"anyOf": [{"const": AUTO}, AGE_SCHEMA]},
     )
     settle: Age = Field("60s", description="age from which a judged interaction is evidence")
     learn_slots: int = Field(1000, ge=1, description="scored slots that a baseline is learned from")
     learn_for: str = Field(
         "24h",
-        description="time of scored slots that a baseline is learned from; 0s: any",
+        description="time of scored slots that a baseline is learned from. With 0s, any time "
+        "will do",
         json_schema_extra={"anyOf": [{"const": NEVER}, AGE_SCHEMA]},
     )
     learn_wait: Age = Field("10m", description="age from which a scored slot is learned from")
     baselines: Annotated[tuple[FixedBaseline, ...], BeforeValidator(items)] = Field(
         (),
-        description="given baselines: a list, the first that matches an application and judge"
-        " wins; metrics that it leaves out are learned",
+        description="given baselines: a list, the first that matches an application and judge "
+        "wins. Metrics that it leaves out are learned",
     )
     metrics: Annotated[
         tuple[DirectedMetric, ...],
@@ -236,7 +239,7 @@ class Drift(Section):
             "answered",
             "retrieved",
         ),
-        description="the metrics that are watched; an empty list: none",
+        description="the metrics that are watched. With an empty list, none",
         json_schema_extra={"uniqueItems": True},
     )
     burst: Burst = Burst()

@@ -270,7 +270,7 @@ def test_the_reference_can_be_read_by_people() -> None:
     """Three lines a setting: default, meaning, variable; those to start with stand first."""
     lines = rag_monitor("config", "reference").stdout.splitlines()
     at = lines.index("http.port = 9750")
-    assert lines[at + 1] == "    port; 0 takes a free one"
+    assert lines[at + 1] == "    port. 0 takes a free one"
     assert lines[at + 2] == "    RAG_MONITOR_HTTP__PORT"
     titles = [number for number, line in enumerate(lines) if line.startswith("#")]
     assert titles == [0, 1 + 3 * len(START_HERE)]

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from monitor.cli import app
-from tests.prose import measured, passives, sentences
+from tests.prose import measured, passives, sentences, words
 from tests.stages.command import rag_monitor
 
 #: Words a sentence, on average over the help of a command, or over a section of the settings.
@@ -19,6 +19,9 @@ MOST_WORDS = 17.0
 #: In the passive voice: of the sentences of all commands, and of all settings. A setting is often
 #: about interactions that are judged, whoever does it.
 MOST_PASSIVE_HELP, MOST_PASSIVE_SETTINGS = 0.05, 0.10
+#: Of the settings: words of their longest sentence, and semicolons in all meanings together. They
+#: are for lists.
+LONGEST_SENTENCE, MOST_SEMICOLONS = 30, 10
 
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -64,3 +67,10 @@ def test_settings_say_who_does_it(meanings: dict[str, str]) -> None:
     """A meaning is an instruction: what to judge, to keep, to try."""
     said = "\n\n".join(dict.fromkeys("\n\n".join(meanings.values()).split("\n\n")))
     assert len(passives(said)) <= MOST_PASSIVE_SETTINGS * len(sentences(said))
+
+
+def test_no_setting_says_it_all_in_one_sentence(meanings: dict[str, str]) -> None:
+    """A second fact is a second sentence, and not what follows a semicolon."""
+    said = "\n\n".join(meanings.values())
+    assert [each for each in sentences(said) if words(each) > LONGEST_SENTENCE] == []
+    assert measured(said).semicolons <= MOST_SEMICOLONS
