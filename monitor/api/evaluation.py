@@ -44,7 +44,7 @@ _OF_RAGAS: Final = {
 }
 #: Those that somebody would wait for in vain.
 _REFUSED: Final = {
-    "callbacks": "nobody is told of single calls; the result has records and usage",
+    "callbacks": "single calls are not reported; the result has records and usage",
     "return_executor": "it returns scores; to stop it early await aevaluate() in a task and cancel "
     "that",
 }

@@ -282,7 +282,7 @@ def import_(
     if found.undrawn:
         say(
             f"{found.undrawn} of them correct nothing: their interactions were not drawn in this "
-            "database. Draw here first (audit select), else nobody knows what they stand for",
+            "database. Draw here first (audit select), else their weights are unknown",
             err=True,
         )
 
@@ -315,7 +315,7 @@ def forget(
     From the database, its pages and exports, and from alarms. They do not come back on a replay.
     Says where they may still be, and until when.
 
-    Exit code 1 when nobody said yes.
+    Exit code 1 without a yes.
     """
     from monitor.records.forgetting import ForgettingRequest
 
@@ -433,7 +433,7 @@ def _elsewhere(settings: Settings) -> list[str]:
     return [
         *lines,
         "files of audit export and of evaluate, and copies of the database: wherever they are",
-        "segments: a value of an attribute in export.segment stands on gauges and in alarms, as a "
+        "segments: a value of an attribute in export.segment appears on gauges and in alarms, as a "
         "name",
     ]
 

@@ -72,7 +72,9 @@ def list_(
 def show(
     place: Annotated[
         str,
-        typer.Argument(help="PARTITION/OFFSET of the letter, or TOPIC/PARTITION/OFFSET it was at."),
+        typer.Argument(
+            help="PARTITION/OFFSET of the dead letter, or its record's TOPIC/PARTITION/OFFSET."
+        ),
     ],
     config: ConfigFile = None,
     set_: Overrides = None,
@@ -134,8 +136,8 @@ def redrive(
 
     Each once: the next redrive begins after them.
 
-    Refuses letters with 3 attempts. Passes over those older than --since for good. Exit code 1
-    when it could not send some back. It names them.
+    Refuses dead letters with 3 attempts. Passes over those older than --since for good. Exit
+    code 1 when it could not send some back. It names them.
     """
     import asyncio
 

@@ -47,7 +47,7 @@ Yes = Annotated[
 ]
 MappingFile = Annotated[
     Path | None,
-    typer.Option("--mapping", help="YAML file: where the fields stand, as in ingest.mapping."),
+    typer.Option("--mapping", help="YAML file: where the fields are, as in ingest.mapping."),
 ]
 MappedFields = Annotated[
     list[str] | None,

@@ -88,8 +88,8 @@ def guess(
 ) -> None:
     """Guess the mapping of a log, as a monitor.yaml.
 
-    Looks at up to 200 of the newest records: format, names of fields, and what stands
-    in them. What it does not find stands there as a line to fill in.
+    Looks at up to 200 of the newest records: format, and the fields' names and
+    values. For what it does not find it writes a line to fill in.
 
     Exit code 1 when there is no line to begin with.
     """
@@ -131,7 +131,7 @@ def _proposed(settings: Settings, found: Recognised, of: GuessedOf) -> tuple[str
         said = f"{spans} of {found.records} records are spans (OTLP): no mapping is needed"
         return span_proposal(found.span_format, of), [said, *notes]
     if found.is_registered and settings.ingest.registry.url is None:
-        said = f"{found.framed} of {found.records} records stand behind the id of a schema"
+        said = f"{found.framed} of {found.records} records follow the id of a schema"
         mend = "set the address of the registry's API: --set ingest.registry.url=http://…"
         return "", [*notes, f"{said}: {mend}"]
     if not found.objects:

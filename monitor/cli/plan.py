@@ -110,8 +110,8 @@ def _require_some(settings: Settings) -> None:
         return
     if any(settings.rates):
         raise ConfigurationError(
-            "sampling.rate: is 0, and nobody knows how much of the traffic the applications are "
-            "that have a rate of their own; plan for one of them: --set sampling.rate=…, with its "
+            "sampling.rate: is 0, and the traffic of the applications with a rate of their own is "
+            "unknown; plan for one of them: --set sampling.rate=…, with its "
             f"traffic. {ALONE}"
         )
     raise ConfigurationError("sampling.rate: is 0, so nothing is judged: there is no plan")

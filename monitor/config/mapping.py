@@ -53,7 +53,7 @@ def _marked(value: Any) -> Any:
     for key, each in found.items():
         bare = key.removesuffix(OPTIONAL) if isinstance(key, str) else key
         if bare in made or (bare != key and bare in found):
-            raise ValueError(f"{bare} stands there twice, with and without {OPTIONAL}")
+            raise ValueError(f"{bare} is given twice, with and without {OPTIONAL}")
         made[bare] = each if bare == key else _as_optional(each)
     return made
 
@@ -75,9 +75,9 @@ StepText = Annotated[
 
 
 class PassageMapping(Section):
-    """Where passages stand, and within each its text and what is known of it."""
+    """Where passages are, and within each its text and what is known of it."""
 
-    from_: PlaceText = Field(alias="from", description="where the passages stand")
+    from_: PlaceText = Field(alias="from", description="where the passages are")
     text: PlaceText | None = Field(None, description="within a passage: its text")
     id: PlaceText | None = Field(None, description="within a passage: its id")
     score: PlaceText | None = Field(None, description="within a passage: the retriever's score")
@@ -150,7 +150,7 @@ class LogMapping(Section):
     def _names_attributes_once(self) -> Self:
         for name in KNOWN_ATTRIBUTES:
             if name in self.attributes and getattr(self, name) is not None:
-                raise ValueError(f"{name} stands in the mapping and in its attributes")
+                raise ValueError(f"{name} is given twice, in the mapping and in its attributes")
         return self
 
 

@@ -159,7 +159,7 @@ class Ingest(Section):
     )
     mapping: FittingMapping = Field(
         None,
-        description="where the fields of an interaction stand in JSON of another shape: {field: "
+        description="where the fields of an interaction are in JSON of another shape: {field: "
         "JMESPath or module:function, field?: … that may be absent}",
     )
     sources: Annotated[tuple[LogSource, ...], BeforeValidator(items)] = Field(
@@ -240,7 +240,7 @@ class Ingest(Section):
     def _names_sources_once(self) -> Self:
         topics = [source.topic for source in self.sources]
         if twice := [topic for topic in topics if topics.count(topic) > 1]:
-            raise ValueError(f"sources: topic {twice[0]!r} stands there twice, expected once")
+            raise ValueError(f"sources: topic {twice[0]!r} is given twice, expected once")
         return self
 
     @field_validator("start")

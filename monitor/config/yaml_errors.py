@@ -9,7 +9,7 @@ import yaml
 
 #: A part of what the parser says, and what we say: its own sentence quotes the file.
 _REASONS: Final = (
-    (r"'\\t' that cannot start any token", "a tab stands there; indent with spaces"),
+    (r"'\\t' that cannot start any token", "found a tab; indent with spaces"),
     (r"that cannot start any token", "a sign that begins no value; put the text in quotes"),
     (
         "unknown escape|expected escape sequence|invalid Unicode character escape",
@@ -27,7 +27,7 @@ _REASONS: Final = (
     ("expected the node content", "a value is missing"),
     ("unhashable key", "a key is a list or a mapping; templates in {{ }} must be filled in"),
 )
-_NOT_TEXT: Final = "a control character stands there; save it as plain text in UTF-8"
+_NOT_TEXT: Final = "found a control character; save it as plain text in UTF-8"
 
 
 def broken(error: yaml.YAMLError | ValueError) -> str:
@@ -35,7 +35,7 @@ def broken(error: yaml.YAMLError | ValueError) -> str:
 
     >>> try: yaml.safe_load("a: 1\n\tb: 2")
     ... except yaml.YAMLError as error: broken(error)
-    ' in line 2, column 1: a tab stands there; indent with spaces'
+    ' in line 2, column 1: found a tab; indent with spaces'
     """
     mark = getattr(error, "problem_mark", None)
     where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""

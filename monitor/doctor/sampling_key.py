@@ -81,6 +81,6 @@ def _unfit(keys: Keys) -> str | None:
     if _gaps(keys):
         return f"{percent(keys.missing + keys.empty, keys.records)} of the records have none"
     if len(keys.seen) < LIKE_IDS * keys.records:
-        count = "1 key stands" if len(keys.seen) == 1 else f"{len(keys.seen)} keys stand"
+        count = "1 key counts" if len(keys.seen) == 1 else f"{len(keys.seen)} keys count"
         return f"{count} for {keys.usable} records, judged together or not at all"
     return None

@@ -204,7 +204,7 @@ def as_written(text: str) -> list[Any] | dict[str, Any] | None:
             return found
     if is_of_numpy or _OBJECTS_OF_NUMPY.match(text):
         raise ValueError(
-            "a list as numpy prints it: without commas nobody knows where a passage ends; write "
+            "a list as numpy prints it: without commas, the ends of passages are unknown; write "
             "lists as JSON, like df[column].map(lambda found: json.dumps(list(found)))"
         )
     return None

@@ -234,7 +234,7 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
     if found.slot is not None:
         return _in_slot(found.slot)
     if one.is_copy:
-        sentence = "not_sampled (duplicate): an equal record stands before it"
+        sentence = "not_sampled (duplicate): an equal record comes before it"
         return Outcome.NOT_SAMPLED, Reason.DUPLICATE, sentence, []
     return _untold(found, one)
 
@@ -242,7 +242,7 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
 def _waiting(found: LookupFindings, one: PlacedInput) -> _Ending:
     before = one.offset - (one.committed or 0)
     facts = [
-        f"the scorers' group stands at offset {one.committed}, {before} before it: it is unread, "
+        f"the scorers' group is at offset {one.committed}, {before} before it: it is unread, "
         "under way, or in a block that is still open"
     ]
     facts += [f"judging is paused: {each}" for each in found.paused]
@@ -263,7 +263,7 @@ def _untold(found: LookupFindings, one: PlacedInput) -> _Ending:
     """It would be judged with the present settings, and left no record: several things do that."""
     hashed = f"its hash {one.hash_value:.4f} is below sampling.rate {one.rate:g}"
     if one.is_read is None:
-        sentence = f"nobody may say whether it was read: {hashed}, and no record is of it"
+        sentence = f"unknown whether it was read: {hashed}, and no record is of it"
         return UNKNOWN, None, sentence, ["the group's offsets may not be read, or it is unknown"]
     facts = [
         "judging was paused (paused), or the scorer was behind and passed it over (lag)",

@@ -218,8 +218,8 @@ def trace_lines(counts: TraceCounts) -> list[str]:
         found.append(f"{counts.without_root} × no root among these records (-n reads more of them)")
     if counts.linked:
         found.append(
-            f"{counts.linked} × a link to another trace, which is not followed: passages that "
-            "stand there are missing here"
+            f"{counts.linked} × a link to another trace, which is not followed: passages of "
+            "that trace are missing here"
         )
     for step, number in Counter(counts.overlooked).most_common(3):
         found.append(
@@ -317,6 +317,6 @@ def summary_lines(summary: TrialSummary) -> list[str]:
         parts = (f"{count} {kind}" for kind, count in summary.redacted.most_common())
         found.append(f"redacted: {', '.join(parts)}")
     for reason, count in summary.replaced.items():
-        found.append(f"{count} × the broker's time stands for their own, which is {reason}")
+        found.append(f"{count} × the broker's time replaces their own, which is {reason}")
     found += [f"{count} × {error}" for error, count in summary.errors.most_common(10)]
     return found

@@ -45,7 +45,7 @@ _CLOSED: Final[dict[Cause, str]] = {
     "not_watched": "no longer watched",
     "new_baseline": "held against another baseline",
     "threshold_raised": "no longer evidence enough for a threshold that rose",
-    "evidence_expired": "nobody knows whether it is over: its evidence had become too old",
+    "evidence_expired": "it may go on: its evidence had become too old",
 }
 
 

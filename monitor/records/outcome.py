@@ -40,7 +40,7 @@ UNSCORED_IN_WORDS: Final[Mapping[str, str]] = {
     "NO_CLAIMS": "the response claims nothing",
     "NO_CONTEXTS": "there are no retrieved passages with words",
     "NO_RELEVANT_CONTEXTS": "no passage supports a claim of the reference",
-    "NO_RELEVANCE": "nobody says of every passage whether it is relevant to the question",
+    "NO_RELEVANCE": "for some passage, relevance to the question is unknown",
     "NOT_ASKED": "no judge was asked: set judge.answer_relevance to judged",
     "REDACTED": "a text that it needs is hidden",
     "TOO_LARGE": "judging it would take more calls or tokens than one interaction may",

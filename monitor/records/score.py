@@ -61,7 +61,7 @@ class SamplingRecord(Frozen):
     def _whole_or_forced(self) -> Self:
         slot = (self.first_offset, self.last_offset, self.m, self.q, self.u)
         if self.forced != (None in slot) or (self.forced and any(x is not None for x in slot)):
-            raise ValueError("offsets, m, q and u stand on every record but a forced one")
+            raise ValueError("every record but a forced one has offsets, m, q and u")
         if self.m and self.q and self.m > _LARGEST_WEIGHT * self.q:
             raise ValueError("m / q is larger than any slot")
         return self

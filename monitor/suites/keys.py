@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-_ANSWERS: Final = "no model is asked for answers: they stand in vars.response, or in --responses"
+_ANSWERS: Final = "no model is asked for answers: they come from vars.response, or from --responses"
 _UNUSED: Final = "it is not used here"
 _JUDGE: Final = "the judge of the settings judges"
 _RUN: Final = "nothing is run here that changes an answer: give it as it is to be judged"

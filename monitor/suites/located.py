@@ -65,7 +65,7 @@ def _place(node: yaml.Node, path: TreePath, lines: dict[TreePath, int]) -> None:
         for key, value in node.value:
             name = str(key.value)
             if name in names:
-                raise ValueError(f"line {key.start_mark.line + 1}: {name} stands there twice")
+                raise ValueError(f"line {key.start_mark.line + 1}: {name} is given twice")
             names.add(name)
             lines[*path, name] = key.start_mark.line + 1
             _place(value, (*path, name), lines)

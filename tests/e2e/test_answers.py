@@ -221,7 +221,7 @@ async def test_why_answers_for_every_end(
     found = await why(environ, late)
     assert (found["outcome"], found["committed"], found["source"]["offset"]) == ("waiting", 9, 9)
     said = (await asked(environ, "why", late)).stdout
-    assert "the scorers' group stands at offset 9, 0 before it" in said
+    assert "the scorers' group is at offset 9, 0 before it" in said
     assert "judging is paused: shop" in said
 
     found = await why(environ, "nobody", code=1)

@@ -80,7 +80,7 @@ async def shown(
                 last = max(last or found, found, key=lambda one: int(one["attempts"]))
     finally:
         await scan.stop()
-    return last or "no letter names that place"
+    return last or "no dead letter names that place"
 
 
 def _no_dead_letter(record: KafkaRecord | None) -> str:

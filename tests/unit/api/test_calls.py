@@ -208,7 +208,7 @@ def test_arguments_of_ragas_are_taken() -> None:
     ("argument", "said"),
     [
         ({"return_executor": True}, "knows no return_executor: it returns scores; to stop it"),
-        ({"callbacks": [print]}, "knows no callbacks: nobody is told of single calls; the"),
+        ({"callbacks": [print]}, "knows no callbacks: single calls are not reported; the"),
     ],
 )
 async def test_an_argument_of_ragas_that_would_be_waited_for_in_vain_is_refused(

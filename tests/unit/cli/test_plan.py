@@ -81,7 +81,7 @@ ONE = [{"application": "bot", "sampling": {"rate": 1.0}}]
         ((*GIVEN, "--set", "sampling.rate=0"), "sampling.rate: is 0, so nothing is judged"),
         (
             (*GIVEN, "--set", "sampling.rate=0", "--set", f"applications={json.dumps(ONE)}"),
-            "sampling.rate: is 0, and nobody knows how much of the traffic",
+            "sampling.rate: is 0, and the traffic of the applications with",
         ),
         ((*GIVEN[:3], "--budget", "20"), "--budget: found '20'"),
         ((*GIVEN, "--model", "no/such-model"), "judge.model: the price of no/such-model"),
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_in_a_line(arguments: tuple[str, ...], said: str) 
     result = rag_monitor(*arguments)
     assert result.returncode == 2
     assert one_line(result).startswith(said)
-    assert ("holds where it is alone" in result.stderr) == ("nobody knows" in said)
+    assert ("holds where it is alone" in result.stderr) == ("the traffic of" in said)
 
 
 def test_the_page_that_a_plan_names_has_the_table() -> None:

@@ -44,7 +44,7 @@ def refusal(ingest: dict[str, Any], tmp_path: Path) -> str:
         ),
         (
             {"format": "json", "mapping": LEAST | {"response?": "b"}},
-            "ingest.mapping: response stands there twice, with and without ?",
+            "ingest.mapping: response is given twice, with and without ?",
         ),
         (
             {"format": "json", "mapping": LEAST | {"timezone": "Mars"}},
@@ -60,7 +60,7 @@ def refusal(ingest: dict[str, Any], tmp_path: Path) -> str:
         ),
         (
             {"format": "json", "mapping": LEAST | {"model": "m", "attributes": {"model": "n"}}},
-            "ingest.mapping: model stands in the mapping and in its attributes",
+            "ingest.mapping: model is given twice, in the mapping and in its attributes",
         ),
         (
             {"sources": [{"topic": "a", "format": "json"}]},
@@ -68,7 +68,7 @@ def refusal(ingest: dict[str, Any], tmp_path: Path) -> str:
         ),
         (
             {"sources": [{"topic": "a"}, {"topic": "a"}]},
-            "ingest: sources: topic 'a' stands there twice",
+            "ingest: sources: topic 'a' is given twice",
         ),
     ],
 )

@@ -199,10 +199,10 @@ def test_a_section_given_as_a_value_is_an_error(
             "http: {port: 2026-13-45}\n",
             "not YAML: a date or a number that is none; put the text in quotes",
         ),
-        ("\x00", "not YAML: a control character stands there; save it as plain text in UTF-8"),
+        ("\x00", "not YAML: found a control character; save it as plain text in UTF-8"),
         (
             "http:\n\tport: 1\n",
-            "not YAML in line 2, column 1: a tab stands there; indent with spaces",
+            "not YAML in line 2, column 1: found a tab; indent with spaces",
         ),
         (
             'kafka: {ssl_cafile: "C:\\Users\\sre\\ca.pem"}\n',

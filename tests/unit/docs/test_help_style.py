@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,11 @@ MOST_PASSIVE_HELP, MOST_PASSIVE_SETTINGS = 0.05, 0.10
 #: Of the settings: words of their longest sentence, and semicolons in all meanings together. They
 #: are for lists.
 LONGEST_SENTENCE, MOST_SEMICOLONS = 30, 10
+
+#: What CONTRIBUTING.md warns of, and a dead letter called by half its name.
+AVOIDED = re.compile(
+    r"\b(?:nobody|somebody|whoever|stands?)\b|(?<!dead )(?<!dead-)\bletters?\b", re.IGNORECASE
+)
 
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -74,3 +80,24 @@ def test_no_setting_says_it_all_in_one_sentence(meanings: dict[str, str]) -> Non
     said = "\n\n".join(meanings.values())
     assert [each for each in sentences(said) if words(each) > LONGEST_SENTENCE] == []
     assert measured(said).semicolons <= MOST_SEMICOLONS
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("Refuses letters with 3 attempts.", ["letters"]),
+        ("Where the fields stand, if nobody says it.", ["stand", "nobody"]),
+        ("Refuses dead letters with 3 attempts; dead-letters redrive, understands.", []),
+    ],
+)
+def test_avoided_words_are_found(said: str, found: list[str]) -> None:
+    """Whole words, and dead letters are none of them."""
+    assert AVOIDED.findall(said) == found
+
+
+def test_words_to_avoid_are_avoided(meanings: dict[str, str]) -> None:
+    """In help and settings: those of the style page, and *letter* for a dead letter."""
+    said = {**HELP, **meanings}
+    assert {
+        name: AVOIDED.findall(each) for name, each in said.items() if AVOIDED.search(each)
+    } == {}

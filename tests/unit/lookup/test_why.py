@@ -81,7 +81,7 @@ async def test_the_latest_of_several_records_counts() -> None:
         ({"hash_value": 0.5}, "hash", "0.5000 is not below sampling.rate 0.5"),
         ({"was_too_old": True}, "too_old", "no gauge looks back that far"),
         ({"held_back": "exclude.0"}, "filtered", "ingest.exclude.0 holds it back"),
-        ({"is_copy": True}, "duplicate", "an equal record stands before it"),
+        ({"is_copy": True}, "duplicate", "an equal record comes before it"),
         ({}, None, "is below sampling.rate 0.5, but no record is of it"),
     ],
 )
@@ -104,7 +104,7 @@ def test_what_is_sampled_and_unread_waits() -> None:
     """With what is before it, and what is paused."""
     said = answer(found(logged(committed=3), paused=("shop until noon",)))
     assert said.outcome == WAITING
-    assert "stands at offset 3, 2 before it" in said.facts[0]
+    assert "is at offset 3, 2 before it" in said.facts[0]
     assert "judging is paused: shop until noon" in said.facts
 
 

@@ -197,7 +197,7 @@ def test_where_most_stand_behind_a_schema_the_registry_is_asked_for() -> None:
     found = recognised([b"\x00\x00\x00\x00\x07\x02abc"] * 9 + [b'{"question": "q"}'])
     text, notes = _proposed(load({}), found, GuessedOf("logs"))
     assert text == ""
-    assert "9 of 10 records stand behind the id of a schema" in notes[-1]
+    assert "9 of 10 records follow the id of a schema" in notes[-1]
 
 
 @pytest.mark.parametrize(

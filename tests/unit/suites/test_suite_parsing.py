@@ -152,7 +152,7 @@ MISTAKES = [
     (f"{TEST}        limit: 1\n", "tests.0.assert.0.limit: is not known; expected config"),
     (f"{TEST}        config: {{mode: both}}\n", "found 'both', expected relevant or irrelevant"),
     (f"{TEST}        config: {{noise: a}}\n", "config.noise: expected one of contextChunks"),
-    (f"{TEST}        value: twice\n", "line 11: value stands there twice"),
+    (f"{TEST}        value: twice\n", "line 11: value is given twice"),
     (f"{TEST}    threshold: 0.5\n", "s.yaml:11: tests.0.threshold: is not supported"),
     (TEST.replace("response: Paris.", "answer: Paris."), "tests.0: vars.response: missing: give"),
     (TEST.replace("query: ", "asked: "), "found no question, expected one of query, question"),
