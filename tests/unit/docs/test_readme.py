@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -221,6 +222,13 @@ def test_every_metric_and_reason_is_explained() -> None:
 def test_the_readme_is_short() -> None:
     """It is read whole: what it takes more words for stands on a page of its own."""
     assert len(text("README.md").split()) <= 900
+
+
+def test_the_time_of_a_test_is_pytests() -> None:
+    """After so many seconds it is ended."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    limit = project["tool"]["pytest"]["ini_options"]["timeout"]
+    assert f"A test has {limit} seconds." in text("tests/README.md")
 
 
 def test_every_field_is_explained() -> None:

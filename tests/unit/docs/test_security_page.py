@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from monitor.config import Settings
+from monitor.control.state import MOST_FORGOTTEN, MOST_KEYS
 from tests.stages.poison.findings import CALLS, HEALTH_S, MEMORY_MB
 from tests.stages.poison.records import POISONS
 
@@ -30,3 +31,10 @@ def test_the_bar_is_the_tests() -> None:
     bar = f"{len(POISONS)} hostile records between ordinary ones"
     assert bar in PAGE
     assert f"health within {HEALTH_S:.0f} s, {MEMORY_MB:.0f} MB, {CALLS} calls each" in PAGE
+
+
+def test_how_many_keys_are_held_is_the_codes() -> None:
+    """Of each kind, and of what must be forgotten: a record left out would bring texts back."""
+    said = " ".join(PAGE.split())
+    assert f"of alarms, {MOST_KEYS:,} keys are held." in said
+    assert f"Of what must be forgotten {MOST_FORGOTTEN:,} are." in said
