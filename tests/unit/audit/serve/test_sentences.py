@@ -31,6 +31,17 @@ def test_the_counts_of_a_sentence_are_the_value(judgement: Judgement) -> None:
         assert each.value == pytest.approx(record.scores[each.metric], abs=1e-12)
         if each.of is not None:
             assert each.said == f"{each.counted} of {each.of} = {each.value:.2f}"
+        if each.said in {"yes", "no"}:
+            assert each.value in {0.0, 1.0}
+
+
+def test_every_metric_of_verdicts_says_what_it_counts() -> None:
+    """Numbers that can be counted on the page, and not *yes* or *no*."""
+    of_verdicts = {name for name, metric in CATALOGUE.items() if metric.source == "verdicts"}
+    labelled = MIXED.model_copy(update={"relevant_to_question": (True, False)})
+    said = {each.metric: each.said for each in sentences(judged(1, labelled))}
+    assert of_verdicts <= set(said)
+    assert [name for name in of_verdicts if " = " not in said[name]] == []
 
 
 def test_a_sentence_names_what_it_counts() -> None:
