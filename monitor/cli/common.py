@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +11,8 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from monitor.config import SecretPart, Settings
+from monitor.config import SecretPart, Settings
+from monitor.runtime.standard_output import discard_output
 
 ConfigFile = Annotated[
     Path | None,
@@ -117,7 +116,6 @@ def print_report(text: str) -> bool:
     try:
         typer.echo(text)
     except BrokenPipeError:
-        # What is left in the buffer would fail again, and be told, when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return False
     return True

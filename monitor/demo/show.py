@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -15,6 +14,7 @@ from rich.live import Live
 from monitor.demo.chronicle import Event
 from monitor.demo.view import View
 from monitor.demo.watch import LOOK_EVERY_S, DemoWatch
+from monitor.runtime.standard_output import discard_output
 
 PLAIN_EVERY_S: Final = 5.0
 
@@ -64,8 +64,7 @@ def say(line: str) -> bool:
     try:
         print(line, flush=True)
     except BrokenPipeError:
-        # The interpreter flushes once more when it ends, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return False
     return True
 

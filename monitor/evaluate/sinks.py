@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from monitor.config import Settings
 from monitor.evaluate.checkpoint import checkpoint, judge_mark, resumed
 from monitor.evaluate.run import Resumes
 from monitor.evaluate.summary import Summary
+from monitor.runtime.standard_output import discard_output
 
 
 class FileSink(NamedTuple):
@@ -70,8 +70,7 @@ class StandardOutput:
         try:
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # What is left in the buffer would fail again, and be told, when the process ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()
 
 
 class NoSink:
