@@ -26,7 +26,7 @@ def alarms(
 ) -> None:
     """Show the open alarms: what changed, and since when.
 
-    With the worst interactions since; --json prints all of it.
+    With the worst interactions since. --json prints all of it.
 
     Prints pauses on stderr, since no alarm opens while judging pauses.
 

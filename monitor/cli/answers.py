@@ -111,8 +111,8 @@ def show(
 ) -> None:
     """Show one judged interaction in full.
 
-    Texts, claims × passages with verdicts, scores; of the latest judgement. Exit code 1 when there
-    is none.
+    Texts, claims × passages with verdicts, and scores, of the latest judgement. Exit code 1 when
+    there is none.
     """
     import asyncio
     import time

@@ -72,22 +72,22 @@ def select(
         str,
         typer.Option(
             "--strategy",
-            help="uniform; stratified: half of them bad, by segment; boundary: half of those in "
-            "which the judge was in doubt; or worst: the worst ones, which correct nothing.",
+            help="uniform, stratified (half of them bad, by segment), boundary (half of them where "
+            "the judge was in doubt) or worst (the worst ones, which correct nothing).",
         ),
     ] = "stratified",
     metric: Annotated[
         str, typer.Option("--metric", help="What is bad, by this metric.")
     ] = "faithfulness",
     judge: Annotated[
-        str | None, typer.Option("--judge", help="Of this judge; default: the latest.")
+        str | None, typer.Option("--judge", help="Of this judge (default: the latest).")
     ] = None,
     weekly: Annotated[
         bool,
         typer.Option("--weekly", help="Also as many of each week from now on, on Mondays (UTC)."),
     ] = False,
     stop: Annotated[
-        bool, typer.Option("--stop", help="End what --weekly has begun; draw nothing.")
+        bool, typer.Option("--stop", help="End what --weekly has begun. Draw nothing.")
     ] = False,
     config: ConfigFile = None,
     set_: Overrides = None,
@@ -194,13 +194,13 @@ def _say_batch(found: DrawnBatch, *, as_json: bool) -> None:
 
 @app.command("export")
 def export_(
-    out: Annotated[Path, typer.Option("--out", help="File to write; - is stdout.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write (-: stdout).")],
     format_: Annotated[
         str,
         typer.Option(
             "--format",
-            help="jsonl: all of it, as audit import reads it; csv or parquet: a row for each "
-            "label, without texts.",
+            help="jsonl (all of it, as audit import reads it), csv or parquet (a row for each "
+            "label, without texts).",
         ),
     ] = "jsonl",
     as_: Annotated[
@@ -310,7 +310,7 @@ def forget(
         float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
     ] = 60.0,
 ) -> None:
-    """Take texts away for good; numbers stay.
+    """Take texts away for good. Numbers stay.
 
     From the database, its pages and exports, and from alarms. They do not come back on a replay.
     Says where they may still be, and until when.

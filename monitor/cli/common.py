@@ -16,11 +16,11 @@ from monitor.runtime.standard_output import discard_output
 
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", help="YAML file; default: $RAG_MONITOR_CONFIG."),
+    typer.Option("--config", help="YAML file (default: $RAG_MONITOR_CONFIG)."),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", help="One setting, like --set sampling.rate=0.1; repeatable."),
+    typer.Option("--set", help="One setting, like --set sampling.rate=0.1 (repeatable)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Connecting = Annotated[

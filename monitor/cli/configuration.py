@@ -23,7 +23,7 @@ ShownApplication = Annotated[
 Attributes = Annotated[
     list[str] | None,
     typer.Option(
-        "--attribute", help="With --application: an attribute, like tenant=acme; repeatable."
+        "--attribute", help="With --application: an attribute, like tenant=acme (repeatable)."
     ),
 ]
 INHERITED, WITHHELD = "  # inherited", "  # not inherited: it belongs to another endpoint"
@@ -88,7 +88,7 @@ def reference(
 
 @app.command()
 def schema(
-    out: Annotated[str, typer.Option(help="File to write; - prints it.")] = "-",
+    out: Annotated[str, typer.Option(help="File to write (-: print it).")] = "-",
 ) -> None:
     """Print the JSON Schema of the settings, for editors.
 

@@ -122,7 +122,7 @@ def redrive(
     config: ConfigFile = None,
     set_: Overrides = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be sent; send and commit nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be sent. Send and commit nothing.")
     ] = False,
     most: Annotated[
         int | None,

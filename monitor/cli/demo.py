@@ -13,7 +13,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, settings_of
 
 DemoLength = Annotated[
     float | None,
-    typer.Option("--for", help="Seconds to run; without it, until Ctrl-C.", min=1),
+    typer.Option("--for", help="Seconds to run (without it: until Ctrl-C).", min=1),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the made-up traffic.")]
 DemoRate = Annotated[float, typer.Option(help="Interactions a second.", min=0.1, max=5000)]
@@ -39,13 +39,13 @@ def demo(
         str | None,
         typer.Option(help="litellm model id, with --judge llm."),
     ] = None,
-    port: Annotated[int, typer.Option(help="Port of /metrics; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(help="Port of /metrics (0: a free one).")] = 0,
     stack: Annotated[
         bool, typer.Option("--stack", help="With a real Prometheus and Alertmanager beside it.")
     ] = False,
     deploy: Annotated[
         Path | None,
-        typer.Option(help="Their configuration, with --stack; default: deploy/ of the checkout."),
+        typer.Option(help="Their configuration, with --stack (default: deploy/ of the checkout)."),
     ] = None,
     json: AsJson = False,
 ) -> None:

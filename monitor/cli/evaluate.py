@@ -29,15 +29,15 @@ class JudgeKind(StrEnum):
 
 WhichJudge = Annotated[
     JudgeKind | None,
-    typer.Option(help="The judge; default: judge.kind of the settings."),
+    typer.Option(help="The judge (default: judge.kind of the settings)."),
 ]
 WhichModel = Annotated[
     str | None,
-    typer.Option(help="The model, like openai/gpt-4o-mini; default: judge.model."),
+    typer.Option(help="The model, like openai/gpt-4o-mini (default: judge.model)."),
 ]
 RecordsOut = Annotated[
     Path | None,
-    typer.Option(help="Where the score records go; a run that was broken off goes on there."),
+    typer.Option(help="Where the score records go. A run that was broken off goes on there."),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Begin --out anew, whatever it holds.")
@@ -52,7 +52,7 @@ MappingFile = Annotated[
 MappedFields = Annotated[
     list[str] | None,
     typer.Option(
-        "--map", help="One field, like --map response=answer; others keep their names; repeatable."
+        "--map", help="One field, like --map response=answer (repeatable). Others keep their names."
     ),
 ]
 LikeTopic = Annotated[
@@ -71,12 +71,14 @@ SampleSize = Annotated[
 DrawSeed = Annotated[int, typer.Option("--seed", help="Of --sample: the same seed, the same rows.")]
 FileFailIf = Annotated[
     list[str] | None,
-    typer.Option("--fail-if", help='Exit code 1 if it holds, like "faithfulness<0.8"; repeatable.'),
+    typer.Option(
+        "--fail-if", help='Exit code 1 if it holds, like "faithfulness<0.8" (repeatable).'
+    ),
 ]
 ThresholdMetric = Annotated[
     str,
     typer.Option(
-        "--threshold-metric", help="Metric of the threshold of a row; none: hold no row to one."
+        "--threshold-metric", help="Metric of the threshold of a row (none: hold no row to one)."
     ),
 ]
 Plots = Annotated[

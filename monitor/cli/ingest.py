@@ -21,11 +21,13 @@ app = typer.Typer(help="Look at a log of another shape, and map it.", no_args_is
 
 LogFile = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE", help="JSONL, JSON list, CSV or Parquet; - is stdin."),
+    typer.Argument(metavar="FILE", help="JSONL, JSON list, CSV or Parquet (-: stdin)."),
 ]
 OfTopic = Annotated[
     str | None,
-    typer.Option("--topic", help="Of this topic; default: the first of kafka.topics.interactions."),
+    typer.Option(
+        "--topic", help="Of this topic (default: the first of kafka.topics.interactions)."
+    ),
 ]
 ReadingLimit = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for reading.")]
 #: As many records as a guess is made of.
@@ -44,9 +46,9 @@ def try_(
 ) -> None:
     """Show what the newest records of a topic become.
 
-    Each as an interaction, or what is wrong with it; whether it would be judged, and
-    which metrics it can have. Then all together. Texts are redacted as on score
-    records. Judges nothing, commits nothing.
+    Each as an interaction, or what is wrong with it. Then whether it would be judged, which
+    metrics it can have, and all together. Texts are redacted as on score records. Judges
+    nothing, commits nothing.
 
     Exit code 1 when no record can be read.
     """

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 LabelledFiles = Annotated[
     list[Path] | None,
-    typer.Argument(help="Labelled files; default: the pairs that come with it.", metavar="FILE…"),
+    typer.Argument(help="Labelled files (default: the pairs that come with it).", metavar="FILE…"),
 ]
 CheckedJudge = Annotated[
     str | None,
-    typer.Option("--judge", help="offline or llm; default: judge.kind."),
+    typer.Option("--judge", help="offline or llm (default: judge.kind)."),
 ]
 CheckedModel = Annotated[
     str | None,
-    typer.Option("--model", help="litellm model id; default: judge.model."),
+    typer.Option("--model", help="litellm model id (default: judge.model)."),
 ]
 Pipelines = Annotated[
     str | None,
@@ -62,7 +62,7 @@ FitThreshold = Annotated[
 ]
 FailIf = Annotated[
     list[str] | None,
-    typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6"; repeatable.'),
+    typer.Option("--fail-if", help='Exit code 1 if it holds, like "kappa<0.6" (repeatable).'),
 ]
 
 #: Columns of the tables where the output is no terminal.

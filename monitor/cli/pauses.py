@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 PausedApplication = Annotated[
     str | None,
-    typer.Option(help="Only this application; default: all."),
+    typer.Option(help="Only this application (default: all)."),
 ]
 PauseLength = Annotated[
     str,
-    typer.Option("--for", help="How long, like 30m or 2h, at most 30d; default: 24h."),
+    typer.Option("--for", help="How long, like 30m or 2h, at most 30d (default: 24h)."),
 ]
 PauseTimeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds for reading, and for writing.")
@@ -45,7 +45,7 @@ def pause(
 ) -> None:
     """Pause judging.
 
-    Interactions count as not_sampled (paused); offsets keep advancing.
+    Interactions count as not_sampled (paused). Offsets keep advancing.
 
     It ends by itself, or with rag-monitor resume.
     """

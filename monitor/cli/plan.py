@@ -20,11 +20,11 @@ PlannedTraffic = Annotated[
 ]
 PlannedBudget = Annotated[
     str | None,
-    typer.Option(help="Money, like 20usd/day; default: limits.usd_per_day."),
+    typer.Option(help="Money, like 20usd/day (default: limits.usd_per_day)."),
 ]
 PlannedModel = Annotated[
     str | None,
-    typer.Option(help="Model of the LLM judge; default: that of the settings."),
+    typer.Option(help="Model of the LLM judge (default: that of the settings)."),
 ]
 #: Of ``--minutes``: a year.
 MOST_MINUTES = 525_600.0
@@ -51,7 +51,7 @@ def plan(
     minutes: Annotated[
         float | None,
         typer.Option(
-            min=0.1, max=MOST_MINUTES, help="With --from-topic: minutes to look back; default: 10."
+            min=0.1, max=MOST_MINUTES, help="With --from-topic: minutes to look back (default: 10)."
         ),
     ] = None,
     config: ConfigFile = None,

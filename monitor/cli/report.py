@@ -31,12 +31,13 @@ def report(
         str, typer.Option("--since", help="From then on: RFC 3339, or an age like 30d.")
     ] = "30d",
     until: Annotated[
-        str | None, typer.Option("--until", help="To before then: the same; default: now.")
+        str | None,
+        typer.Option("--until", help="To before then, said the same way (default: now)."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="File to write.")] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", help="html or json; default: by the file's ending."),
+        typer.Option("--format", help="html or json (default: by the file's ending)."),
     ] = None,
     check: Annotated[
         Path | None,

@@ -40,7 +40,7 @@ def score(
         bool,
         typer.Option(
             "--dry-run",
-            help="Count the judgements and costs of the records that are unread now; call "
+            help="Count the judgements and costs of the records that are unread now. Call "
             "no model, write and commit nothing.",
         ),
     ] = False,
@@ -125,7 +125,7 @@ def export(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(help="With --from-file: the time to compute for (RFC 3339); default: now."),
+        typer.Option(help="With --from-file: the time to compute for, in RFC 3339 (default: now)."),
     ] = None,
     print_: Annotated[
         bool, typer.Option("--print", help="With --from-file: print the gauges and end.")
@@ -133,8 +133,8 @@ def export(
     control: Annotated[
         Path | None,
         typer.Option(
-            help="With --from-file: control records from a JSONL file; "
-            "without it, learns baselines from the scores and publishes none."
+            help="With --from-file: control records from a JSONL file. "
+            "Without it, learns baselines from the scores and publishes none."
         ),
     ] = None,
 ) -> None:

@@ -23,9 +23,9 @@ def group() -> None:
 
 @app.command()
 def render(
-    out: Annotated[str, typer.Option(help="Directory of the files; - prints them.")] = "-",
+    out: Annotated[str, typer.Option(help="Directory of the files (-: print them).")] = "-",
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 when the files differ.")
+        bool, typer.Option("--check", help="Write nothing. Exit 1 when the files differ.")
     ] = False,
     config: ConfigFile = None,
     set_: Overrides = None,

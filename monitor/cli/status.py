@@ -33,7 +33,7 @@ def status(
     url: Annotated[
         list[str] | None,
         typer.Option(
-            "--url", help="A running monitor; repeatable; default: http.host and http.port."
+            "--url", help="A running monitor (repeatable, default: http.host and http.port)."
         ),
     ] = None,
     application: Annotated[
@@ -47,7 +47,7 @@ def status(
 ) -> None:
     """Show whether it works, and how good answers are.
 
-    Asks the running monitor; where none answers, computes scores from the topics. Says what keeps
+    Asks the running monitor. Where none answers, computes scores from the topics. Says what keeps
     scores away. Exit code 3 when neither the monitor nor Kafka answers.
     """
     import asyncio

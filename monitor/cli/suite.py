@@ -45,7 +45,7 @@ Annotate = Annotated[
     bool | None,
     typer.Option(
         "--annotations/--no-annotations",
-        help="Print annotations of GitHub Actions; default: where GITHUB_ACTIONS is true.",
+        help="Print annotations of GitHub Actions (default: where GITHUB_ACTIONS is true).",
     ),
 ]
 
@@ -73,7 +73,7 @@ def suite(
     """Hold single answers to thresholds, as a test suite.
 
     Reads tests with vars and assert, as promptfoo has them, with the answer in
-    vars.response; or the results that promptfoo writes.
+    vars.response. Or reads the results that promptfoo writes.
     Exit code 1 when a test fails: its value is beyond the threshold, or there is none.
     Exit code 3 when no test fails, but the judge could not judge one: that is no pass.
     """

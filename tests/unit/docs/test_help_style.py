@@ -62,6 +62,11 @@ def test_help_says_who_does_it() -> None:
     assert len(passives(said)) <= MOST_PASSIVE_HELP * len(sentences(said))
 
 
+def test_help_has_a_sentence_for_each_fact() -> None:
+    """What follows a semicolon is a second fact; a default stands in brackets."""
+    assert [each for said in HELP.values() for each in sentences(said) if ";" in each] == []
+
+
 def test_settings_are_short(meanings: dict[str, str]) -> None:
     """Each section by itself."""
     assert len(meanings) > 10
