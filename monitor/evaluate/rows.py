@@ -24,7 +24,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
 _LARGEST_CELL: Final = 2**31 - 1
-_QUOTED: Final = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+_QUOTED: Final = r"""(?:'(?>(?:[^'\\]|\\.)*)'|"(?>(?:[^"\\]|\\.)*)")"""
 #: Texts with no comma between them, which Python would join; or objects of numpy by their names.
 _OF_NUMPY: Final = re.compile(
     rf"array\(\[|\[\s*(?:np\.str_\(|{_QUOTED}\s+(?:['\"]|nan\b|None\b|\.\.\.))", re.DOTALL

@@ -16,13 +16,13 @@ from monitor.ingest.event_time import parse_timestamp
 from monitor.ingest.redaction.redactor import Redactor, foreseen
 from monitor.kafka.record import KafkaRecord
 
-_PARTS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|-?\d[\d.eE+\-]*+', re.DOTALL)
+_PARTS = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|[{}\[\],:]|-?\d[\d.eE+\-]*+', re.DOTALL)
 _HEX = "[0-9A-Fa-f]"
 #: In a text of JSON: what can be read (group 1), or an escape that stands for no whole character.
 #: Quotes and control characters stand in a text only where it is none.
 _READABLE = re.compile(
-    r'((?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]'
-    rf"|\\u[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}}|\\u(?![Dd][89A-Fa-f]){_HEX}{{4}})++)"
+    r'((?>(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]'
+    rf"|\\u[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}}|\\u(?![Dd][89A-Fa-f]){_HEX}{{4}})+))"
     rf"|\\(?:u{_HEX}{{4}}|.)?",
     re.DOTALL,
 )

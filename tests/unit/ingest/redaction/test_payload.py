@@ -79,6 +79,7 @@ def test_letter_and_interaction_agree(logged: dict[str, Any], ascii_only: bool) 
         (r'{"a":"x\n13800138000', rf'{{"a":"x\n{PHONE}'),
         (r'{"a":"x\u0040 \q\n13800138000", "b":1', rf'{{"a":"x\u0040 \q\n{PHONE}", "b":1'),
         (r'{"a":"C:\Users\n13800138000"}', rf'{{"a":"C:\Users\n{PHONE}"}}'),
+        (r'{"a":"C:\users\n13800138000"}', rf'{{"a":"C:\users\n{PHONE}"}}'),
     ],
 )
 def test_bytes_around_stay(line: str, clean: str) -> None:
