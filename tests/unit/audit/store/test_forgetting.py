@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ async def test_a_reader_holds_the_log_up_and_that_is_told(
     def is_there(word: bytes) -> bool:
         return any(word in path.read_bytes() for path in tmp_path.iterdir())
 
-    with sqlite3.connect(tmp_path / "audits.db", isolation_level=None) as reader:
+    with closing(sqlite3.connect(tmp_path / "audits.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM evidence").fetchone()
         await texts.forget(ForgettingRequest("ann-marie", "user_id"))
