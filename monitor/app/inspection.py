@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
@@ -23,20 +23,25 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
 from monitor.records import Interaction
 from monitor.runtime.health import Health
-from monitor.sampling.hashing import Sampler
+from monitor.sampling.hashing import MultiPrefilter, Sampler
+from monitor.sampling.prefilter import Prefilter, prefilter_for
 from monitor.sampling.rules import Filter, FirstMatch
 
 
 class InputRules(NamedTuple):
     """Which interactions would be judged, and how they may be shown.
 
-    ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate that may
-    hold. ``oldest``: epoch seconds now → the first event time that is judged. ``cluster`` is the
-    setting ``export.cluster``.
+    ``prefilter`` leaves what a scorer decodes at all, and any of the ``samplers`` the traces that
+    it reads. ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate
+    that may hold. ``block`` is ``sampling.block``, None where the limits set it. ``oldest``: epoch
+    seconds now → the first event time that is judged. ``cluster`` is that of ``export``.
     """
 
     sampler: FirstMatch[Sampler]
+    samplers: Sequence[Sampler]
+    prefilter: Prefilter
     sampling_key: str
+    block: int | None
     least_rate: float
     let_through: Filter
     oldest: Callable[[float], float]
@@ -51,15 +56,20 @@ def input_rules(settings: Settings) -> InputRules:
     otherwise, cases = by_application(
         settings, lambda whole: Sampler(whole.sampling.rate, whole.sampling.key)
     )
+    samplers = MultiPrefilter([otherwise, *(case.then for case in cases)]).samplers
+    formats, block = topic_formats(settings), settings.sampling.block
     return InputRules(
         FirstMatch(cases, otherwise),
+        samplers,
+        prefilter_for(samplers, formats),
         settings.sampling.key,
+        None if block == "auto" else block,
         min(settings.rates),
         ingest_filter(settings),
         oldest_judged(settings),
         segment_attributes(settings),
         redactor_of(settings),
-        topic_formats(settings),
+        formats,
         settings.export.cluster,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.records import Interaction, ScoreRecord
+from monitor.records import Interaction, Reason, ScoreRecord
 
 
 class PlacedScore(NamedTuple):
@@ -20,10 +20,12 @@ class PlacedInput(NamedTuple):
 
     ``timestamp`` is the broker's, in epoch seconds. ``committed`` is where the scorers' group
     stands in its partition, None where nobody may ask. ``hash_value`` is of its sampling key,
-    which ``has_key`` says is the configured one. ``rate`` is what its rules give it now;
-    ``held_back`` the rule of ``ingest`` that holds it back; ``is_copy`` says that an equal record
-    stands before it. It ``was_too_old`` to be judged when it was logged already, or ``is_too_old``
-    by now.
+    which ``has_key`` says is the configured one. ``rate`` is what its rules give it now, and
+    ``dropped`` why it is not even decoded; None where it is. Of ``of_offsets`` of its block the
+    hash takes one: 1 where a slot decides, or nothing more; None where the limits set how many.
+    ``held_back`` is the rule of ``ingest`` that holds it back; ``is_copy`` says that an equal
+    record stands before it. It ``was_too_old`` to be judged when it was logged already, or
+    ``is_too_old`` by now.
     """
 
     topic: str
@@ -37,6 +39,9 @@ class PlacedInput(NamedTuple):
     hash_value: float = 0.0
     has_key: bool = True
     rate: float = 1.0
+    dropped: Reason | None = None
+    of_offsets: int | None = 1
+    is_trace: bool = False
     held_back: str | None = None
     is_copy: bool = False
     was_too_old: bool = False

@@ -21,7 +21,7 @@ from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.reading import scores, spellings
-from monitor.records import Interaction, Source
+from monitor.records import Interaction, Reason, Source
 from monitor.sampling.copies import digest_of
 from monitor.sampling.hashing import unit_hash
 
@@ -175,14 +175,32 @@ class _Inputs:
         key = sampler.record_key(record.key, record.headers)
         partition = Partition(record.topic, record.partition)
         first = self._copies.setdefault((partition, digest_of(record)), record.offset)
+        is_trace = isinstance(record, TraceRecord)
+        has_no_slot = is_trace or self.rules.sampler.is_split(interaction.application)
         return found._replace(
             interaction=interaction,
             hash_value=unit_hash(interaction.interaction_id.encode() if key is None else key),
             has_key=key is not None or sampler.needs_decoding,
             rate=sampler.rate,
+            dropped=self._dropped(record, interaction),
+            of_offsets=self.rules.block if has_no_slot else 1,
+            is_trace=is_trace,
             held_back=self.rules.let_through.against(interaction),
             is_copy=first < record.offset,
         )
+
+    def _dropped(self, record: KafkaRecord, interaction: Interaction) -> Reason | None:
+        """Why a scorer does not even decode it, as ``Intake`` counts it; None: it does."""
+        if not isinstance(record, TraceRecord):
+            return None if self.rules.prefilter([record]).left else Reason.HASH
+        share, found = 1 / (self.rules.block or 1), Reason.HASH
+        for sampler in self.rules.samplers:
+            digest, _ = sampler.draw(record.key, record.headers, interaction.interaction_id)
+            if sampler.lies_below(digest, share):
+                return None
+            if sampler.lies_below(digest):
+                found = Reason.SLOT
+        return found
 
 
 def _has_id(log_format: LogFormat, value: bytes, interaction_id: str) -> bool:

@@ -217,18 +217,17 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
         kept = ["it is not on the dead letter topic (any more)"] if one.is_read else []
         return Outcome.DEAD_LETTERED, one.cause, sentence, kept
     if one.hash_value >= one.rate:
-        sentence = (
-            f"not_sampled (hash){will}: its hash {one.hash_value:.4f} is not below sampling.rate "
-            f"{one.rate:g}"
-        )
-        hint = [] if one.has_key else ["it lacks sampling.key, so that its id was hashed"]
-        return Outcome.NOT_SAMPLED, Reason.HASH, sentence, hint
+        return _beyond_rate(one, will)
+    if one.of_offsets and one.dropped:  # a trace, whose block is asked before it is read
+        return _beyond_share(one, one.of_offsets, will)
     if one.was_too_old:
         sentence = f"not_sampled (too_old){will}: no gauge looks back that far (ingest.start)"
         return Outcome.NOT_SAMPLED, Reason.TOO_OLD, sentence, []
     if one.held_back is not None:
         sentence = f"not_sampled (filtered){will}: ingest.{one.held_back} holds it back"
         return Outcome.NOT_SAMPLED, Reason.FILTERED, sentence, []
+    if one.of_offsets and one.hash_value >= one.rate / one.of_offsets:
+        return _beyond_share(one, one.of_offsets, will)
     if one.is_read is False:
         return _waiting(found, one)
     if found.slot is not None:
@@ -237,6 +236,36 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
         sentence = "not_sampled (duplicate): an equal record comes before it"
         return Outcome.NOT_SAMPLED, Reason.DUPLICATE, sentence, []
     return _untold(found, one)
+
+
+def _beyond_rate(one: PlacedInput, will: str) -> _Ending:
+    if one.rate == 0.0:
+        # Of another reason where no rule takes it, which is known before it is decoded.
+        reason = one.dropped or Reason.FILTERED
+        return Outcome.NOT_SAMPLED, reason, f"not_sampled ({reason}){will}: sampling.rate is 0", []
+    reason = one.dropped or Reason.HASH
+    sentence = (
+        f"not_sampled ({reason}){will}: its hash {one.hash_value:.4f} is not below sampling.rate "
+        f"{one.rate:g}"
+    )
+    hint = [] if one.has_key else ["it lacks sampling.key, so that its id was hashed"]
+    return Outcome.NOT_SAMPLED, reason, sentence, hint
+
+
+def _beyond_share(one: PlacedInput, offsets: int, will: str) -> _Ending:
+    """It is alone of all offsets of its block, and not picked among others."""
+    reason = Reason.SLOT if one.is_trace else Reason.HASH
+    sentence = (
+        f"not_sampled ({reason}){will}: its hash {one.hash_value:.4f} is not below sampling.rate "
+        f"{one.rate:g} / {offsets}, the offsets of a block"
+    )
+    return Outcome.NOT_SAMPLED, reason, sentence, [_alone(one)]
+
+
+def _alone(one: PlacedInput) -> str:
+    split = "rules tell interactions of its application apart, so that each is"
+    what = "a trace is" if one.is_trace else split
+    return f"{what} picked by its hash, and not among those of its block (sampling.block)"
 
 
 def _waiting(found: LookupFindings, one: PlacedInput) -> _Ending:
@@ -269,6 +298,8 @@ def _untold(found: LookupFindings, one: PlacedInput) -> _Ending:
         "judging was paused (paused), or the scorer was behind and passed it over (lag)",
         "or its score record is older than the topic keeps, or settings were others then",
     ]
+    if one.of_offsets is None:
+        facts.insert(0, f"its block may have been too long for its hash: {_alone(one)}")
     if one.is_too_old:
         facts.insert(0, "it was too old when it was read (too_old): no gauge looks back that far")
     facts += [f"judging is paused: {each}" for each in found.paused]

@@ -1,4 +1,4 @@
-"""How every interaction ended, counted here and only here; ``intake`` and ``scorer`` decide it."""
+"""How every interaction ended, counted only here: as ``intake``, ``slots`` and ``judging`` say."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -13,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from monitor.app.inspection import lookup_access
+from monitor.config import load
+from monitor.lookup.search import findings
+from monitor.lookup.why import answer
 from monitor.records.control import PauseRecord
 from monitor.sampling.hashing import unit_hash
 from tests.servers.judge_server import JudgeServer
@@ -20,7 +25,7 @@ from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
-from tests.stages.process import MonitorProcess, asking, outcomes, until
+from tests.stages.process import MonitorProcess, Samples, asking, outcomes, until
 from tests.stages.topics import MakeTopics, Topics
 
 PRICES = "Price list of 2019: returning an item costs 5 euros."
@@ -261,6 +266,60 @@ async def test_one_of_a_slot_names_the_pick(
     assert "picked among 4 of the slot of offsets 0 to 3" in said
     assert "m/q = 4" in said
     assert "judge llm@" in said
+
+
+@pytest.mark.parametrize("block", [1, 4])
+async def test_why_says_what_was_counted(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, block: int
+) -> None:
+    """Of every interaction: also of an application with rate 0, and of one that rules split."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    applications = [
+        {"application": "quiet", "sampling": {"rate": 0.0}},
+        {
+            "application": "split",
+            "when": [{"attribute": "tenant", "equals": "vip"}],
+            "sampling": {"rate": 0.95},
+        },
+    ]
+    settings = {
+        **topics,
+        "sampling__rate": "0.8",
+        "sampling__block": str(block),
+        "applications": json.dumps(applications),
+    }
+    shop, split = [("shop", "acme")] * 3, [("split", "acme"), ("split", "vip")]
+    whose = [*shop, ("quiet", "acme"), *split] * 2
+    scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
+    try:
+        await scorer.ready()
+        records = [
+            logged(f"i{number}", application=name, attributes={"tenant": tenant})
+            for number, (name, tenant) in enumerate(whose)
+        ]
+        await produce(broker, topics["kafka__topics__interactions"], records)
+        await judged(scorer, len(whose))
+        counted = ended(await scorer.metrics())
+    finally:
+        await scorer.end()
+    access = lookup_access(load(environment(broker, settings)), 30.0)
+    said = [
+        answer(await findings(access, f"i{number}", None, 0.0, time.time()))
+        for number in range(len(whose))
+    ]
+    assert Counter((one.outcome, one.reason or "") for one in said) == counted
+    reasons = {"filtered", "hash", "slot"} if block > 1 else {"filtered", "hash"}
+    assert {reason for outcome, reason in counted if outcome == "not_sampled"} == reasons
+
+
+def ended(samples: Samples) -> Counter[tuple[str, str]]:
+    """How many interactions have ended in which outcome, and for which reason."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (name, labels), value in samples.items():
+        if name == "rag_monitor_interactions_total" and value:
+            said = dict(labels)
+            found[said["outcome"], said["reason"]] += int(value)
+    return found
 
 
 @pytest.mark.parametrize("command", [("worst",), ("show", "x"), ("why", "x")])

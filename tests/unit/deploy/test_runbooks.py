@@ -69,6 +69,8 @@ def test_it_has_the_same_parts_as_all(name: str) -> None:
     first = text(name).partition("## First\n")[2].partition("\n## ")[0]
     assert first.count("```sh\nrag-monitor ") == 1
     assert first.count("```") == 2
+    # An alert leads here, and not to the page that says what its variables are.
+    assert first.index("(README.md#before-you-begin)") < first.index("```")
     assert all(part in first for part in ("Dashboard: ", "\nAffected: ", "\nFrom a phone: "))
     assert commands(RUNBOOKS[name])
 

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.why import NEVER_SEEN, UNKNOWN, WAITING, answer, as_json, lines
-from monitor.records import Outcome
+from monitor.records import Outcome, Reason
 from tests.stages.answers import answered, scored
 from tests.stages.records import NOON
 
@@ -81,6 +81,17 @@ async def test_the_latest_of_several_records_counts() -> None:
         ({"hash_value": 0.5}, "hash", "0.5000 is not below sampling.rate 0.5"),
         ({"was_too_old": True}, "too_old", "no gauge looks back that far"),
         ({"held_back": "exclude.0"}, "filtered", "ingest.exclude.0 holds it back"),
+        ({"rate": 0.0}, "filtered", "sampling.rate is 0"),
+        ({"rate": 0.0, "dropped": Reason.HASH}, "hash", "sampling.rate is 0"),
+        ({"of_offsets": 4}, "hash", "0.2500 is not below sampling.rate 0.5 / 4"),
+        ({"of_offsets": 4, "held_back": "include"}, "filtered", "ingest.include holds it back"),
+        ({"of_offsets": 4, "is_trace": True}, "slot", "0.2500 is not below sampling.rate 0.5 / 4"),
+        (
+            {"of_offsets": 4, "is_trace": True, "dropped": Reason.SLOT, "held_back": "include"},
+            "slot",
+            "0.2500 is not below sampling.rate 0.5 / 4",
+        ),
+        ({"of_offsets": 2, "hash_value": 0.2, "is_copy": True}, "duplicate", "an equal record"),
         ({"is_copy": True}, "duplicate", "an equal record comes before it"),
         ({}, None, "is below sampling.rate 0.5, but no record is of it"),
     ],
@@ -94,7 +105,19 @@ def test_what_was_not_sampled_says_by_what(
     assert sentence in said.sentence
 
 
-@pytest.mark.parametrize("fields", [{"hash_value": 0.5}, {"was_too_old": True}])
+@pytest.mark.parametrize(
+    ("fields", "whose"),
+    [({}, "rules tell interactions of its application apart"), ({"is_trace": True}, "a trace is")],
+)
+def test_a_block_whose_length_nobody_knows_is_named(fields: dict[str, Any], whose: str) -> None:
+    """The limits set it: what is picked by its hash may have been left out by it."""
+    said = answer(found(logged(of_offsets=None, **fields)))
+    assert (said.outcome, said.reason) == (Outcome.NOT_SAMPLED, None)
+    assert said.facts[0].startswith("its block may have been too long for its hash")
+    assert whose in said.facts[0]
+
+
+@pytest.mark.parametrize("fields", [{"hash_value": 0.5}, {"was_too_old": True}, {"of_offsets": 4}])
 def test_what_is_unread_will_end_so(fields: dict[str, Any]) -> None:
     """The same, ``once it is read``."""
     assert "once it is read" in answer(found(logged(committed=5, **fields))).sentence
