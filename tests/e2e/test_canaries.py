@@ -151,7 +151,7 @@ async def test_a_good_judge_keeps_its_traffic(
     assert total(samples, "rag_monitor_judge_canary_accuracy", kind="passage") > 0.8
     asked = [m for m in model.asked if str(TEXTS["user_input"]) not in json.dumps(m)]
     canaries = total(samples, "rag_monitor_judge_canaries_total")
-    assert 8 <= canaries <= 60  # errors bring more: 10 to 47 in 60 simulated runs
+    assert 8 <= canaries <= 60  # six without errors; 13 to 19 were seen with these
     calls = total(samples, "rag_monitor_judge_canary_calls_total")
     assert len(asked) >= calls
     assert canaries <= calls <= canaries + 1  # one may have been asked about at the scrape

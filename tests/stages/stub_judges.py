@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -89,15 +90,19 @@ class Erring(Stub):
 
     def __init__(self, errors: float, seed: int, also: Iterable[Canary] = ()) -> None:
         super().__init__()
-        self._errors, self._rng = errors, Random(seed)
+        self._errors, self._seed = errors, seed
+        self._times: Counter[tuple[str, str]] = Counter()
         self._known = {pair for canary in (*canaries(), *also) for pair in supported(canary)}
 
     def verdict(self, message: Mapping[str, Any], claim: str, document: str, where: Place) -> bool:
-        """The truth, but for errors."""
-        text, against = message["claims"][claim], message["documents"][document]
-        return ((text, against) in self._known or text in against) != (
-            self._rng.random() < self._errors
-        )
+        """The truth, but for errors: by the text and how often it was asked about.
+
+        Whatever else is asked meanwhile, in whichever order.
+        """
+        pair = text, against = message["claims"][claim], message["documents"][document]
+        self._times[pair] += 1
+        chance = Random(f"{self._seed} {self._times[pair]} {text} {against}").random()
+        return (pair in self._known or text in against) != (chance < self._errors)
 
 
 class OfOneText(Erring):
