@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
@@ -31,15 +31,15 @@ from monitor.sampling.rules import Filter, FirstMatch
 class InputRules(NamedTuple):
     """Which interactions would be judged, and how they may be shown.
 
-    ``prefilter`` leaves what a scorer decodes at all, and any of the ``samplers`` the traces that
-    it reads. ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate
+    ``prefilter`` leaves what a scorer decodes at all, and ``traces`` knows which of them it reads.
+    ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate
     that may hold. ``block`` is ``sampling.block``, None where the limits set it. ``oldest``: epoch
     seconds now → the first event time that is judged. ``cluster`` is that of ``export``.
     """
 
     sampler: FirstMatch[Sampler]
-    samplers: Sequence[Sampler]
     prefilter: Prefilter
+    traces: MultiPrefilter
     sampling_key: str
     block: int | None
     least_rate: float
@@ -56,12 +56,12 @@ def input_rules(settings: Settings) -> InputRules:
     otherwise, cases = by_application(
         settings, lambda whole: Sampler(whole.sampling.rate, whole.sampling.key)
     )
-    samplers = MultiPrefilter([otherwise, *(case.then for case in cases)]).samplers
+    traces = MultiPrefilter([otherwise, *(case.then for case in cases)])
     formats, block = topic_formats(settings), settings.sampling.block
     return InputRules(
         FirstMatch(cases, otherwise),
-        samplers,
-        prefilter_for(samplers, formats),
+        prefilter_for(traces.samplers, formats),
+        traces,
         settings.sampling.key,
         None if block == "auto" else block,
         min(settings.rates),

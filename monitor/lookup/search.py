@@ -190,17 +190,12 @@ class _Inputs:
         )
 
     def _dropped(self, record: KafkaRecord, interaction: Interaction) -> Reason | None:
-        """Why a scorer does not even decode it, as ``Intake`` counts it; None: it does."""
-        if not isinstance(record, TraceRecord):
-            return None if self.rules.prefilter([record]).left else Reason.HASH
-        share, found = 1 / (self.rules.block or 1), Reason.HASH
-        for sampler in self.rules.samplers:
-            digest, _ = sampler.draw(record.key, record.headers, interaction.interaction_id)
-            if sampler.lies_below(digest, share):
-                return None
-            if sampler.lies_below(digest):
-                found = Reason.SLOT
-        return found
+        """Why a scorer does not even decode it; None: it does."""
+        if isinstance(record, TraceRecord):
+            return self.rules.traces.left_out(
+                record.key, record.headers, interaction.interaction_id, 1 / (self.rules.block or 1)
+            )
+        return None if self.rules.prefilter([record]).left else Reason.HASH
 
 
 def _has_id(log_format: LogFormat, value: bytes, interaction_id: str) -> bool:

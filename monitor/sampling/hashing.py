@@ -11,6 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from monitor.records import Reason
 from monitor.records.base import Headers
 
 #: Larger than every digest, which has 64 bytes.
@@ -124,3 +125,19 @@ class MultiPrefilter:
             if found is None or sampler.takes(found):
                 return True
         return False
+
+    def left_out(
+        self, key: bytes | None, headers: Headers, trace_id: str, share: float
+    ) -> Reason | None:
+        """Why a trace is not judged of which only its id is known; None where it may be.
+
+        ``share`` is what its block takes of all: beyond it stands another one for it (``slot``).
+        """
+        reason = Reason.HASH
+        for sampler in self.samplers:
+            digest, _ = sampler.draw(key, headers, trace_id)
+            if sampler.lies_below(digest, share):
+                return None
+            if sampler.lies_below(digest):
+                reason = Reason.SLOT
+        return reason

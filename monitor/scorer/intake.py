@@ -171,14 +171,10 @@ class Intake:
 
     def left_out(self, record: KafkaRecord, trace_id: str, span: BlockSpan) -> Reason | None:
         """Why such a trace is not judged; None where it may be."""
-        reason = Reason.HASH
-        for sampler in self._policies.prefilter.samplers:
-            digest, _ = sampler.draw(record.key, record.headers, trace_id)
-            if sampler.lies_below(digest, span.share / span.length):
-                return None
-            if sampler.lies_below(digest):
-                reason = _left_out(span)
-        return reason
+        reason = self._policies.prefilter.left_out(
+            record.key, record.headers, trace_id, span.share / span.length
+        )
+        return _left_out(span) if reason is Reason.SLOT else reason
 
     @property
     def leaves_most_out(self) -> bool:

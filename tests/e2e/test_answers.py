@@ -25,6 +25,7 @@ from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.command import one_line, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
+from tests.stages.otlp_spans import TURNS, as_json, made, rag_trace
 from tests.stages.process import MonitorProcess, Samples, asking, outcomes, until
 from tests.stages.topics import MakeTopics, Topics
 
@@ -273,43 +274,65 @@ async def test_why_says_what_was_counted(
     kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, block: int
 ) -> None:
     """Of every interaction: also of an application with rate 0, and of one that rules split."""
-    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    topics = await make_topics(partitions=1)
+    split = {"attribute": "tenant", "equals": "vip"}
     applications = [
         {"application": "quiet", "sampling": {"rate": 0.0}},
-        {
-            "application": "split",
-            "when": [{"attribute": "tenant", "equals": "vip"}],
-            "sampling": {"rate": 0.95},
-        },
+        {"application": "split", "when": [split], "sampling": {"rate": 0.95}},
     ]
+    whose = [("shop", "acme")] * 3 + [("quiet", "acme"), ("split", "acme"), ("split", "vip")]
+    logs = {
+        f"i{number}": logged(f"i{number}", application=name, attributes={"tenant": tenant})
+        for number, (name, tenant) in enumerate(whose * 2)
+    }
+    rules = {"sampling__rate": "0.8", "applications": json.dumps(applications)}
+    settings = {**topics, **rules, "sampling__block": str(block)}
+    reasons = await told_as_counted(kafka_broker.bootstrap, settings, logs, tmp_path)
+    assert reasons == {"filtered", "hash", *(["slot"] if block > 1 else [])}
+
+
+async def test_why_says_what_was_counted_of_traces(
+    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Their block is asked before they are read, with the highest rate that one may have."""
+    topics, now_ns = await make_topics(partitions=1), time.time_ns() - 10**10
+    applications = [
+        {"application": "quiet", "sampling": {"rate": 0.0}},
+        {"application": "shop", "sampling": {"rate": 0.5}},
+    ]
+    logs = {}
+    for number in range(1, 25):
+        spans = rag_trace(number, number % TURNS, now_ns + number)
+        value = as_json(made(*spans, service=("quiet", "shop", "other")[number % 3]))
+        logs[f"{number:032x}"] = Record(value, partition=0)
     settings = {
         **topics,
-        "sampling__rate": "0.8",
-        "sampling__block": str(block),
+        "sampling__rate": "0.7",
+        "sampling__block": "4",
+        "ingest__format": "otlp_json",
+        "ingest__trace_quiet_s": "1",
         "applications": json.dumps(applications),
     }
-    shop, split = [("shop", "acme")] * 3, [("split", "acme"), ("split", "vip")]
-    whose = [*shop, ("quiet", "acme"), *split] * 2
-    scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
+    reasons = await told_as_counted(kafka_broker.bootstrap, settings, logs, tmp_path)
+    assert reasons == {"filtered", "hash", "slot"}
+
+
+async def told_as_counted(
+    broker: str, settings: dict[str, str], logs: dict[str, Record], folder: Path
+) -> set[str]:
+    """Each ends as a scorer has counted it: the reasons why some were not sampled."""
+    scorer = MonitorProcess("score", broker, folder, "s", **settings)
     try:
         await scorer.ready()
-        records = [
-            logged(f"i{number}", application=name, attributes={"tenant": tenant})
-            for number, (name, tenant) in enumerate(whose)
-        ]
-        await produce(broker, topics["kafka__topics__interactions"], records)
-        await judged(scorer, len(whose))
+        await produce(broker, settings["kafka__topics__interactions"], list(logs.values()))
+        await judged(scorer, len(logs))
         counted = ended(await scorer.metrics())
     finally:
         await scorer.end()
     access = lookup_access(load(environment(broker, settings)), 30.0)
-    said = [
-        answer(await findings(access, f"i{number}", None, 0.0, time.time()))
-        for number in range(len(whose))
-    ]
+    said = [answer(await findings(access, name, None, 0.0, time.time())) for name in logs]
     assert Counter((one.outcome, one.reason or "") for one in said) == counted
-    reasons = {"filtered", "hash", "slot"} if block > 1 else {"filtered", "hash"}
-    assert {reason for outcome, reason in counted if outcome == "not_sampled"} == reasons
+    return {reason for outcome, reason in counted if outcome == "not_sampled"}
 
 
 def ended(samples: Samples) -> Counter[tuple[str, str]]:
