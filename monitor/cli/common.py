@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.runtime.standard_output import discard_output
+
 if TYPE_CHECKING:
     from collections.abc import Collection
-from monitor.config import SecretPart, Settings
-from monitor.runtime.standard_output import discard_output
+
+    from monitor.config import SecretPart, Settings
 
 ConfigFile = Annotated[
     Path | None,
