@@ -22,7 +22,7 @@ from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import committed, produce, read_all
 from tests.stages.alerting import heard, resolved, scraped
-from tests.stages.budget import BUDGET, PRICES, clocked_by
+from tests.stages.budget import BUDGET, PRICES, clocked_by, noon_zone
 from tests.stages.clocked import set_to
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
@@ -71,7 +71,8 @@ async def test_the_money_is_gone_until_tomorrow(
     set_to(clock, now)
 
     def scorer(name: str, judge: JudgeServer) -> MonitorProcess:
-        settings = asking(judge, limits__usd_per_day=BUDGET, **PRICES, **topics)
+        day = {"limits__usd_per_day": BUDGET, "budget__timezone": noon_zone(now)}
+        settings = asking(judge, **day, **PRICES, **topics)
         return MonitorProcess(
             "score", broker, tmp_path, name, module="tests.stages.clocked", **settings
         )

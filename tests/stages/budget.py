@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.stages.clocked import CLOCK
@@ -21,3 +22,13 @@ def clocked_by(clock: Path) -> Iterator[None]:
         yield
     finally:
         del os.environ[CLOCK]
+
+
+def noon_zone(now: float) -> str:
+    """A time zone where it is noon: no day of the budget ends within the next eleven hours.
+
+    Of use where the rules' clock is the machine's: they are silent about a budget that is spent
+    within the half hour before its day ends.
+    """
+    east = 12 - datetime.fromtimestamp(now, UTC).hour
+    return f"Etc/GMT{-east:+d}"
