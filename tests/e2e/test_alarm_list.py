@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,6 +20,7 @@ from monitor.records.alarm import (
 from monitor.records.control import PauseRecord
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.topics import MakeTopics
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -75,17 +75,9 @@ def record(found: AlarmRecord) -> Record:
 def listed(
     broker: str, topic: str, *arguments: str, control: str = "rag.nothing"
 ) -> subprocess.CompletedProcess[str]:
-    """The command, as a program."""
-    topics = {"alarms": topic, "control": control}
-    settings = [f"kafka.bootstrap_servers={broker}"]
-    settings += [f"kafka.topics.{name}={value}" for name, value in topics.items()]
-    sets = [word for each in settings for word in ("--set", each)]
-    return subprocess.run(
-        [sys.executable, "-m", "monitor", "alarms", *sets, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """How ``rag-monitor alarms`` ends."""
+    topics = {"kafka__topics__alarms": topic, "kafka__topics__control": control}
+    return rag_monitor("alarms", *arguments, environ=environ_of(broker, topics))
 
 
 async def test_open_alarms_are_shown_with_their_worst_interactions(

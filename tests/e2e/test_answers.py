@@ -23,11 +23,11 @@ from monitor.sampling.hashing import unit_hash
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
-from tests.stages.command import one_line, rag_monitor
+from tests.stages.command import environ_of, one_line, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
 from tests.stages.otlp_spans import TURNS, as_json, made, rag_trace
 from tests.stages.process import MonitorProcess, Samples, asking, outcomes, until
-from tests.stages.topics import MakeTopics, Topics
+from tests.stages.topics import MakeTopics
 
 PRICES = "Price list of 2019: returning an item costs 5 euros."
 WARRANTY = "The warranty lasts 24 months from the day of delivery."
@@ -47,12 +47,6 @@ def logged(name: str | None, **fields: Any) -> Record:
     if name is not None:
         body["interaction_id"] = name
     return Record(json.dumps({**body, **fields}).encode(), (name or "none").encode(), partition=0)
-
-
-def environment(broker: str, topics: Topics, **settings: str) -> dict[str, str]:
-    """Settings of one monitor as variables."""
-    given = {"kafka__bootstrap_servers": broker, **topics, **settings}
-    return {f"RAG_MONITOR_{key.upper()}": value for key, value in given.items()}
 
 
 async def asked(
@@ -87,7 +81,7 @@ async def test_three_bad_answers_are_shown_from_the_topic(
     """The worst first, with what is wrong and where it came from; one in full; no database."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
     scorer = MonitorProcess("score", broker, tmp_path, "s", **topics, export__segment="tenant")
-    environ = environment(broker, topics)
+    environ = environ_of(broker, topics)
     good = {"response": "The warranty lasts 24 months."}
     try:
         await scorer.ready()
@@ -168,7 +162,7 @@ async def test_why_answers_for_every_end(
     known = (taken, held, empty)
     old = next(n for n in names if unit_hash(n.encode()) < 0.5 and n not in known)
     scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
-    environ, inputs = environment(broker, settings), topics["kafka__topics__interactions"]
+    environ, inputs = environ_of(broker, settings), topics["kafka__topics__interactions"]
     try:
         await scorer.ready()
         await produce(
@@ -248,7 +242,7 @@ async def test_one_of_a_slot_names_the_pick(
     async with JudgeServer(all_labels(cases)) as judge:
         settings = asking(judge, **topics, sampling__block=4, sampling__directed="false")
         scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
-        environ = environment(broker, topics)
+        environ = environ_of(broker, topics)
         try:
             await scorer.ready()
             await produce(broker, topics["kafka__topics__interactions"], records)
@@ -329,7 +323,7 @@ async def told_as_counted(
         counted = ended(await scorer.metrics())
     finally:
         await scorer.end()
-    access = lookup_access(load(environment(broker, settings)), 30.0)
+    access = lookup_access(load(environ_of(broker, settings)), 30.0)
     said = [answer(await findings(access, name, None, 0.0, time.time())) for name in logs]
     assert Counter((one.outcome, one.reason or "") for one in said) == counted
     return {reason for outcome, reason in counted if outcome == "not_sampled"}
@@ -350,7 +344,7 @@ async def test_a_topic_that_does_not_answer_is_said(
     kafka_broker: KafkaBroker, command: tuple[str, ...]
 ) -> None:
     """Exit code 3 and one line, with the topic."""
-    environ = environment(kafka_broker.bootstrap, {"kafka__topics__scores": "rag.nowhere"})
+    environ = environ_of(kafka_broker.bootstrap, {"kafka__topics__scores": "rag.nowhere"})
     result = await asked(environ, *command, "--timeout", "5", code=3)
     assert "rag.nowhere" in result.stderr.splitlines()[-1]
 

@@ -21,7 +21,7 @@ from monitor.stats.period import DAY_S
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.baselines import PAIR, QUICK, scored
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.process import parsed, total, until
 from tests.stages.topics import MakeTopics, Topics
 
@@ -114,8 +114,7 @@ async def test_seven_days_on_the_topic_refine_a_baseline(
     assert metric.mean == pytest.approx(0.9, abs=0.01)
     assert metric.hours[3] == pytest.approx(0.05, abs=0.01)
     assert metric.hours[20] == pytest.approx(-0.05, abs=0.01)
-    places = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
-    environ = {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **places}
+    environ = environ_of(broker, topics)
     end = await asyncio.to_thread(rag_monitor, "baseline", "show", environ=environ)
     assert "hours add -0.04" in end.stdout, end.stderr
 
@@ -222,9 +221,8 @@ async def test_the_control_topic_is_waited_for_and_garbage_on_it_is_counted(
 
 async def command(broker: str, topics: Topics, *arguments: str, code: int = 0) -> tuple[str, str]:
     """What ``rag-monitor baseline …`` prints on stdout and stderr."""
-    settings = {"kafka__bootstrap_servers": broker, **topics, **QUICK}
-    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in settings.items()}
-    ended = await asyncio.to_thread(rag_monitor, "baseline", *arguments, environ=environment)
+    environ = environ_of(broker, {**topics, **QUICK})
+    ended = await asyncio.to_thread(rag_monitor, "baseline", *arguments, environ=environ)
     assert ended.returncode == code, ended.stderr
     return ended.stdout, ended.stderr
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from monitor.kafka.bounds import MOST_HEADERS
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
 from tests.stages.batches import ZSTD, batch, bomb, packed, produce_batch, record
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until
 from tests.stages.topics import MakeTopics, Topics
@@ -129,8 +128,6 @@ async def test_followers_and_commands_pass_it_by(
     assert rss < MOST_RSS, f"{rss / 2**20:.0f} MB"
     assert total(samples, "rag_monitor_score_records_total") == 2
     assert total(samples, "rag_monitor_score_records_total", result="read") == 0
-    arguments = ["--set", f"kafka.bootstrap_servers={broker}"]
-    arguments += ["--set", f"kafka.topics.dead_letters={names[2]}"]
-    command = [sys.executable, "-m", "monitor", "dead-letters", "list", "--json", *arguments]
-    ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+    command, environ = ("dead-letters", "list", "--json"), environ_of(broker, topics)
+    ended = await asyncio.to_thread(rag_monitor, *command, environ=environ)
     assert ended.returncode == 0, ended.stderr

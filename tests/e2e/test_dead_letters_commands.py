@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import sys
+import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from monitor.records import read_score_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.broken import produce_strange_header
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor, running
 from tests.stages.dead_letters import Record as Consumed
 from tests.stages.dead_letters import dead_letter
 from tests.stages.plain import encoded, interaction
@@ -28,28 +27,19 @@ from tests.stages.topics import MakeTopics, Topics
 SECRET = "the moon landing was sponsored by Acme"
 
 
-def environment(broker: str, topics: Topics) -> dict[str, str]:
-    """Settings of a command with these topics."""
-    settings = {"kafka__bootstrap_servers": broker, **topics}
-    return {f"RAG_MONITOR_{key.upper()}": value for key, value in settings.items()}
-
-
-async def started(broker: str, topics: Topics, *arguments: str) -> asyncio.subprocess.Process:
-    """``rag-monitor dead-letters …`` with these topics."""
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "dead-letters", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **environment(broker, topics)},
-    )
+async def ended(
+    broker: str, topics: Topics, *arguments: str, code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """``rag-monitor dead-letters …`` with these topics, ended with ``code``."""
+    command, environ = ("dead-letters", *arguments), environ_of(broker, topics)
+    found = await asyncio.to_thread(rag_monitor, *command, environ=environ)
+    assert found.returncode == code, found.stderr
+    return found
 
 
 async def said(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
     """What the command prints, ended with ``code``."""
-    command, settings = ("dead-letters", *arguments), environment(broker, topics)
-    ended = await asyncio.to_thread(rag_monitor, *command, environ=settings)
-    assert ended.returncode == code, ended.stderr
-    return ended.stdout
+    return (await ended(broker, topics, *arguments, code=code)).stdout
 
 
 async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> Any:
@@ -220,10 +210,9 @@ async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
         ("too_many", "no client can unpack the record there (TooManyHeaders)"),
         ("strange", "no client can unpack the record there (UnicodeDecodeError)"),
     ):
-        command, settings = ("dead-letters", "show", at[name]), environment(broker, topics)
-        ended = await asyncio.to_thread(rag_monitor, *command, environ=settings)
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr == f"no dead letter {at[name]} on {dead}: {why}\n"
+        absent = await ended(broker, topics, "show", at[name], code=1)
+        assert absent.stdout == ""
+        assert absent.stderr == f"no dead letter {at[name]} on {dead}: {why}\n"
     dry = await told(broker, topics, "redrive", "--dry-run", code=1)
     assert dry["answers"] == {"no_dead_letter": 5, "redriven": 5, "refused": 1}
     sent = await told(broker, topics, "redrive", code=1)
@@ -308,10 +297,10 @@ async def test_a_redrive_that_is_ended_anywhere_loses_nothing(
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
     await produce(broker, dead, [letter_of(topics, b"%d" % i, i) for i in range(2_000)])
-    process = await started(broker, topics, "redrive")
-    await until(lambda: _some(broker, inputs), "the first ones", every_s=0.01)
-    process.send_signal(number)
-    await process.communicate()
+    with running("dead-letters", "redrive", environ=environ_of(broker, topics)) as process:
+        await until(lambda: _some(broker, inputs), "the first ones", every_s=0.01)
+        process.signal(number)
+        await process.ended()
     done = len(await read_all(broker, inputs))
     await said(broker, topics, "redrive")
     sent = [int(record.value or b"") for record in await read_all(broker, inputs)]
@@ -332,10 +321,7 @@ async def test_what_cannot_be_read_is_said_in_one_line(
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     gone = {**topics, "kafka__topics__dead_letters": "nowhere"}
     for command in (["list"], ["show", "0/0/0"], ["redrive"], ["redrive", "--dry-run"]):
-        process = await started(broker, gone, *command)
-        _, errors = await process.communicate()
-        (line,) = errors.decode().splitlines()
-        assert process.returncode == 3
+        (line,) = (await ended(broker, gone, *command, code=3)).stderr.splitlines()
         assert "there is no topic nowhere" in line
     for command in (["list", "--since", "noon"], ["show", "here"], ["show", "a/b/c"]):
-        await said(broker, topics, *command, code=2)
+        await ended(broker, topics, *command, code=2)

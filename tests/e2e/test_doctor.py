@@ -27,7 +27,7 @@ from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_ka
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.ports import free_ports
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.daily_exporter import PAIR
 from tests.stages.judged_days import judged_each_day
 from tests.stages.plain import encoded, interaction
@@ -69,8 +69,7 @@ class Said(NamedTuple):
 
 async def doctor(bootstrap: str, *arguments: str, **settings: Any) -> Said:
     """Run ``doctor --json`` with these settings."""
-    given = {"kafka__bootstrap_servers": bootstrap, "http__port": 0, **settings}
-    environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in given.items()}
+    environ = environ_of(bootstrap, {"http__port": 0, **settings})
     ended = await asyncio.to_thread(rag_monitor, "doctor", "--json", *arguments, environ=environ)
     assert ended.stderr == ""
     return Said(ended.returncode, json.loads(ended.stdout), ended.stdout)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,6 +13,7 @@ from random import Random
 
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.labelled import as_logged, case
 from tests.stages.process import MonitorProcess, total, until
 from tests.stages.topics import MakeTopics, Topics
@@ -25,16 +24,10 @@ LONG_ENOUGH = "10s"
 
 async def told(broker: str, topics: Topics, *arguments: str, code: int = 0) -> str:
     """What a command prints, or complains of where it ends with another code than 0."""
-    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
-    )
-    out, complaint = await process.communicate()
-    assert process.returncode == code, complaint.decode()
-    return (complaint if code else out).decode()
+    environ = environ_of(broker, topics)
+    ended = await asyncio.to_thread(rag_monitor, *arguments, environ=environ)
+    assert ended.returncode == code, ended.stderr
+    return ended.stderr if code else ended.stdout
 
 
 async def sent(broker: str, topics: Topics, name: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.servers.judge_server import JudgeServer
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import produce, read_all
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
 from tests.stages.process import asking
 from tests.stages.topics import MakeTopics, Topics
@@ -37,8 +37,7 @@ async def told(broker: str, settings: dict[str, Any], *arguments: str) -> dict[s
 
 async def ended(broker: str, settings: dict[str, Any], *arguments: str) -> tuple[int, str, str]:
     """Exit code, output and complaint of a command that is asked for JSON."""
-    variables = {f"RAG_MONITOR_{name.upper()}": str(value) for name, value in settings.items()}
-    environ = {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **variables}
+    environ = environ_of(broker, settings)
     done = await asyncio.to_thread(rag_monitor, *arguments, "--json", environ=environ)
     return done.returncode, done.stdout, done.stderr
 

@@ -25,9 +25,7 @@ class Reporting(AuditSetting):
 
     def report(self, *arguments: str | Path) -> tuple[int, str, str]:
         """Exit code, stdout and stderr."""
-        environ = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
-        environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = self.bootstrap
-        done = rag_monitor("report", *arguments, environ=environ)
+        done = rag_monitor("report", *arguments, environ=self.environ())
         return done.returncode, done.stdout, done.stderr
 
 

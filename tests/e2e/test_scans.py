@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from asyncio import Event, create_subprocess_exec, to_thread
-from asyncio.subprocess import PIPE
+from asyncio import Event, to_thread
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -24,6 +22,7 @@ from monitor.kafka.replay import Redelivery, TopicScan
 from monitor.runtime.health import Health
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import Record, admin_client, create_topic, produce, read_all
+from tests.stages.command import environ_of, running
 from tests.stages.process import until
 from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
@@ -78,21 +77,16 @@ async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> 
 
 async def _written_for_ever(broker: KafkaBroker) -> None:
     """Traffic ends when it is not acknowledged any more, and not with its own end."""
-    settings = ["--set", f"kafka.bootstrap_servers={broker.bootstrap}"]
-    settings += ["--set", f"kafka.topics.interactions={MADE_UP}", "--for", "3600"]
-    process = await create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "traffic", *settings, "--timeout", "15"),
-        stdout=PIPE,
-        stderr=PIPE,
-    )
-    await until(lambda: _has_records(broker.bootstrap), "the first interaction", every_s=0.2)
-    broker.freeze()
-    try:
-        out, said = await process.communicate()
-    finally:
-        broker.thaw()
-    assert (process.returncode, out) == (3, b""), said
-    last = said.decode().splitlines()[-1]
+    environ = environ_of(broker.bootstrap, {"kafka__topics__interactions": MADE_UP})
+    with running("traffic", "--for", "3600", "--timeout", "15", environ=environ) as process:
+        await until(lambda: _has_records(broker.bootstrap), "the first interaction", every_s=0.2)
+        broker.freeze()
+        try:
+            ended = await process.ended()
+        finally:
+            broker.thaw()
+    assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
+    last = ended.stderr.splitlines()[-1]
     where = f"rag-monitor: Kafka {broker.bootstrap}: "
     assert last.startswith(f"{where}writing was not done within 15 s (")
     assert "takes connections, but answers nothing" in last

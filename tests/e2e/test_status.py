@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import time
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.baselines import QUICK, scored
-from tests.stages.command import ROOT, rag_monitor
+from tests.stages.command import environ_of, rag_monitor, running
 from tests.stages.process import MonitorProcess, until
 from tests.stages.topics import MakeTopics, Topics
 
 
 def environment(broker: str, topics: Topics, **settings: str) -> dict[str, str]:
     """Settings of one monitor as variables."""
-    given = {"kafka__bootstrap_servers": broker, "http__port": "0", **topics, **settings}
-    return {f"RAG_MONITOR_{key.upper()}": value for key, value in given.items()}
+    return environ_of(broker, {"http__port": 0, **topics, **settings})
 
 
 def interaction(name: str) -> Record:
@@ -107,18 +105,14 @@ async def test_a_running_monitor_is_asked(
         )
         assert "score and export, ready" in shown.stdout
         assert "1.000 n=20" in shown.stdout
-        watching = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "monitor", "status", "--watch", "--json"),
-            *("--url", monitor.url),
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **environ},
-            cwd=ROOT,
-        )
-        assert watching.stdout is not None
-        looks = [json.loads(await watching.stdout.readline()) for _ in range(2)]
-        watching.terminate()
-        assert await watching.wait() == 0
-        assert [each["interactions"]["consumed"] for each in looks] == [20, 20]
+        watch = ("status", "--watch", "--json", "--url", monitor.url)
+        with running(*watch, environ=environ) as watching:
+            await until(lambda: watching.out.count("\n") >= 2, "two looks")
+            watching.signal(SIGTERM)
+            ended = await watching.ended()
+        assert ended.returncode == 0
+        looks = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert {each["interactions"]["consumed"] for each in looks} == {20}
         status, page = await monitor.get("/")
         assert status == 200
         assert "20 scored" in page

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import uuid
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
 from tests.servers.kafka_topics import admin_client, create_topic
 from tests.servers.ports import free_ports
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.process import MonitorProcess, outcomes, until
 from tests.stages.topics import Topics
 from tests.tools import requires_tool
@@ -84,15 +83,10 @@ async def settings_of(broker: str, topic: str) -> dict[str, str]:
 
 async def traffic(broker: str, topics: Topics, *arguments: str) -> int:
     """How many interactions ``rag-monitor traffic`` says were acknowledged."""
-    environment = {f"RAG_MONITOR_{key.upper()}": value for key, value in topics.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "monitor", "traffic", *arguments),
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": broker, **environment},
-    )
-    out, _ = await process.communicate()
-    assert process.returncode == 0
-    return int(json.loads(out.splitlines()[-1])["acknowledged"])
+    environ = environ_of(broker, topics)
+    ended = await asyncio.to_thread(rag_monitor, "traffic", *arguments, environ=environ)
+    assert ended.returncode == 0, ended.stderr
+    return int(json.loads(ended.stdout.splitlines()[-1])["acknowledged"])
 
 
 async def test_a_broker_that_goes_away_during_the_start_is_waited_for(tmp_path: Path) -> None:

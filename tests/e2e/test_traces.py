@@ -17,7 +17,7 @@ from monitor.records import read_score_record
 from tests.servers.kafka_broker import KafkaBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages import otlp_spans
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.otlp_spans import FRAMEWORKS, TURNS, Json, copied, cut, moved, recorded
 from tests.stages.process import KILLED, MonitorProcess, Samples, until
 from tests.stages.topics import MakeTopics
@@ -117,8 +117,7 @@ async def test_a_topic_of_spans_is_recognised_tried_and_looked_at(
     whole = moved(recorded(framework), time.time_ns())
     parts = cut(whole, MOST_SPANS, Random(1))
     await produce(broker, topic, [Record(encoded(framework, one)) for one in parts])
-    environ = {f"RAG_MONITOR_{name.upper()}": value for name, value in topics.items()}
-    environ["RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS"] = broker
+    environ = environ_of(broker, topics)
 
     async def ran(*command: str) -> Any:
         return await asyncio.to_thread(rag_monitor, *command, environ=environ)

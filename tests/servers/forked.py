@@ -41,7 +41,15 @@ ROOT = Path(__file__).parents[2]
 #: The variable with the address of the one for all workers of a run.
 ADDRESS = "FORKS_ADDRESS"
 _NOTHING = Path(os.devnull)
-_LITELLM = ("litellm", "openai.resources.chat", "openai.types.chat", "openai.types.responses")
+_LITELLM = (
+    "litellm",
+    "openai.resources.chat",
+    "openai.types.chat",
+    "openai.types.responses",
+    # Imported, with a score of others, when a model is asked for the first time.
+    "litellm.litellm_core_utils.default_encoding",
+    "litellm.proxy.openai_files_endpoints.common_utils",
+)
 #: What the monitor imports only where it is needed.
 _LATE = ("phonenumbers", "stdnum", "matplotlib.figure", "matplotlib.backends.backend_agg")
 _STARTED = "started"

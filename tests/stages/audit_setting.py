@@ -13,7 +13,7 @@ from monitor.audit.store.database import Database
 from monitor.records import ScoreRecord
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.servers.postgres_server import PostgresServer
-from tests.stages.command import rag_monitor
+from tests.stages.command import environ_of, rag_monitor
 from tests.stages.process import MonitorProcess
 
 #: For ``database_url``.
@@ -61,8 +61,7 @@ class AuditSetting:
 
     def environ(self) -> dict[str, str]:
         """The settings as a process takes them from its environment."""
-        found = {f"RAG_MONITOR_{key.upper()}": str(value) for key, value in self.settings.items()}
-        return found | {"RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": self.bootstrap}
+        return environ_of(self.bootstrap, self.settings)
 
 
 async def database_url(request: pytest.FixtureRequest, folder: Path) -> str:

@@ -20,6 +20,16 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 800
 
 
+def environ_of(broker: str, settings: Mapping[str, object]) -> dict[str, str]:
+    """Settings as variables of the environment, with this broker.
+
+    >>> environ_of("b:9092", {"http__port": 0}).values()
+    dict_values(['b:9092', '0'])
+    """
+    given = {"kafka__bootstrap_servers": broker, **settings}
+    return {f"RAG_MONITOR_{name.upper()}": str(value) for name, value in given.items()}
+
+
 def rag_monitor(
     *arguments: str | Path, environ: Mapping[str, str] | None = None, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
