@@ -18,8 +18,8 @@ from tests.parallel import (
     pytest_collection_modifyitems,
     pytest_xdist_auto_num_workers,
 )
-from tests.servers.forked import ADDRESS, ForkServer
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers import forked, shared_broker
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, RunningBroker, missing_kafka
 from tests.servers.postgres_server import (
     HOW_TO_GET_POSTGRES,
     PostgresServer,
@@ -58,9 +58,12 @@ settings.load_profile("usual")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All workers fork the same process: they inherit its address."""
+    """All workers fork the same process and ask the same broker: they inherit the addresses."""
     if not hasattr(config, "workerinput"):
-        os.environ[ADDRESS] = ForkServer().address
+        os.environ[forked.ADDRESS] = forked.ForkServer().address
+        broker = shared_broker.SharedBroker()
+        os.environ[shared_broker.ADDRESS] = broker.address
+        config.add_cleanup(broker.close)
         config.pluginmanager.register(FailuresAtOnce(config))
 
 
@@ -92,14 +95,14 @@ def pytest_collect_file(
 
 
 @pytest.fixture(scope="session")
-def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """One real Kafka broker for a whole worker: use topics of your own, and leave it running.
+def kafka_broker() -> RunningBroker:
+    """One real Kafka broker for all workers: use topics and groups of your own.
 
-    A test that stops, kills or freezes a broker, or needs other settings, starts its own.
+    A test that stops, kills or freezes a broker, needs other settings, or looks at all that is on
+    it, starts its own.
     """
     requires_tool("kafka", missing_kafka(), HOW_TO_GET_KAFKA)
-    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as broker:
-        yield broker
+    return shared_broker.shared()
 
 
 @pytest.fixture(scope="session")

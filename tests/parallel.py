@@ -1,6 +1,7 @@
 """The suite on several workers (pytest-xdist): how many, and what they begin with.
 
-A worker takes whole files, and has a broker and a Redis of its own. ``-n0``: all in one process.
+A worker takes whole files, and has a Redis of its own; the broker is one for all. ``-n0``: all in
+one process.
 """
 
 from __future__ import annotations

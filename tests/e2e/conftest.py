@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, RunningBroker, missing_kafka
 from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import create_topic
 from tests.stages.topics import MakeTopics, Topics
@@ -26,7 +26,7 @@ def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured
 
 
 @pytest.fixture
-def make_topics(kafka_broker: KafkaBroker) -> MakeTopics:
+def make_topics(kafka_broker: RunningBroker) -> MakeTopics:
     """Creates the topics and names the group of one monitor; returns them as its settings."""
 
     async def make(partitions: int = 4) -> Topics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_security import SecuredBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.stages.process import MonitorProcess, total, until
@@ -12,7 +12,7 @@ from tests.stages.secured import login, own_topics, scores
 
 
 async def test_outputs_lie_on_a_cluster_of_their_own(
-    kafka_broker: KafkaBroker, secured_broker: SecuredBroker, tmp_path: Path
+    kafka_broker: RunningBroker, secured_broker: SecuredBroker, tmp_path: Path
 ) -> None:
     """Topics are created, written, read and checked each where it belongs, and nowhere else."""
     topics = own_topics()

@@ -18,7 +18,7 @@ from monitor.records.alarm import (
     answered,
 )
 from monitor.records.control import PauseRecord
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.command import environ_of, rag_monitor
 from tests.stages.topics import MakeTopics
@@ -81,7 +81,7 @@ def listed(
 
 
 async def test_open_alarms_are_shown_with_their_worst_interactions(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """The latest record of each key; what cannot be read is counted; texts cannot steer."""
     topic, broker = (await make_topics())["kafka__topics__alarms"], kafka_broker.bootstrap
@@ -115,7 +115,7 @@ async def test_open_alarms_are_shown_with_their_worst_interactions(
 
 
 async def test_what_is_paused_is_said_beside_the_alarms(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """No alarm opens on what is not judged; and not to know of pauses is no failure."""
     topics, broker = await make_topics(), kafka_broker.bootstrap
@@ -136,7 +136,7 @@ async def test_what_is_paused_is_said_beside_the_alarms(
     assert "whether judging is paused is not known: " in unknown.stderr
 
 
-async def test_a_topic_that_does_not_answer_is_said(kafka_broker: KafkaBroker) -> None:
+async def test_a_topic_that_does_not_answer_is_said(kafka_broker: RunningBroker) -> None:
     """Exit code 3 and one line, with the topic or how to give it more time."""
     missing = listed(kafka_broker.bootstrap, "rag.nowhere", "--timeout", "3")
     assert (missing.returncode, missing.stdout) == (3, "")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.exporter.messages.headline import details, headline
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_security import PASSWORD, STRANGER, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.stages.alarms import INCIDENT, JUDGE, KEY, METRIC, OVER, USUAL, Stage
@@ -27,7 +27,7 @@ async def changes(exporter: MonitorProcess) -> list[tuple[dict[str, str], float]
 
 
 @pytest.fixture
-async def stage(kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path) -> Stage:
+async def stage(kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path) -> Stage:
     """An incident that is not over."""
     made = Stage(kafka_broker.bootstrap, await make_topics(), tmp_path)
     await made.judged([*USUAL, *INCIDENT])

@@ -14,7 +14,7 @@ import pytest
 
 from monitor.exporter.messages.headline import details, headline
 from tests.servers.alert_stack import HOW_TO_GET_PROMETHEUS, AlertStack, missing_stack
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
 from tests.stages.alarms import INCIDENT, OVER, USUAL, Stage
@@ -51,7 +51,7 @@ async def alarmed(*exporters: MonitorProcess) -> float:
 
 
 async def test_an_incident_is_one_page_with_what_changed_and_then_resolved(
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
     stack: AlertStack,
@@ -118,7 +118,7 @@ async def scored(stack: AlertStack, namespace: str) -> None:
 
 
 async def test_traffic_that_stops_is_no_page(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
     """The gauges disappear, and that nothing comes in is told for information; nothing else is."""
     topics, broker = await make_topics(), kafka_broker.bootstrap
@@ -150,7 +150,7 @@ async def test_traffic_that_stops_is_no_page(
 
 
 async def test_traffic_without_scores_is_blind(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
     """An application that begins to redact its answers pages; with scores again it is over."""
     topics, broker = await make_topics(), kafka_broker.bootstrap
@@ -174,7 +174,7 @@ async def test_traffic_without_scores_is_blind(
 
 
 async def test_a_killed_scorer_is_seen_by_its_lag(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
     """Its backlog pages; that scores stop, too, is the same incident, and silent from then on."""
     topics, broker = await make_topics(), kafka_broker.bootstrap
@@ -202,7 +202,7 @@ async def test_a_killed_scorer_is_seen_by_its_lag(
 
 
 async def test_a_judge_that_is_away_does_not_also_page_as_not_ready(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
     """That no process is ready meanwhile follows from it, and is the same incident."""
     topics, broker = await make_topics(), kafka_broker.bootstrap

@@ -21,7 +21,7 @@ from monitor.lookup.why import answer
 from monitor.records.control import PauseRecord
 from monitor.sampling.hashing import unit_hash
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.command import environ_of, one_line, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
@@ -76,7 +76,7 @@ async def judged(scorer: MonitorProcess, number: int) -> None:
 
 
 async def test_three_bad_answers_are_shown_from_the_topic(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The worst first, with what is wrong and where it came from; one in full; no database."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -146,7 +146,7 @@ async def test_three_bad_answers_are_shown_from_the_topic(
 
 
 async def test_why_answers_for_every_end(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judged, left out by hash or rule, rejected, unscorable, waiting and never seen."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -230,7 +230,7 @@ async def test_why_answers_for_every_end(
 
 
 async def test_one_of_a_slot_names_the_pick(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Blocks of four, judged over HTTP: one stands for all, with its weight; the others say so."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -265,7 +265,7 @@ async def test_one_of_a_slot_names_the_pick(
 
 @pytest.mark.parametrize("block", [1, 4])
 async def test_why_says_what_was_counted(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, block: int
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, block: int
 ) -> None:
     """Of every interaction: also of an application with rate 0, and of one that rules split."""
     topics = await make_topics(partitions=1)
@@ -286,7 +286,7 @@ async def test_why_says_what_was_counted(
 
 
 async def test_why_says_what_was_counted_of_traces(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Their block is asked before they are read, with the highest rate that one may have."""
     topics, now_ns = await make_topics(partitions=1), time.time_ns() - 10**10
@@ -341,7 +341,7 @@ def ended(samples: Samples) -> Counter[tuple[str, str]]:
 
 @pytest.mark.parametrize("command", [("worst",), ("show", "x"), ("why", "x")])
 async def test_a_topic_that_does_not_answer_is_said(
-    kafka_broker: KafkaBroker, command: tuple[str, ...]
+    kafka_broker: RunningBroker, command: tuple[str, ...]
 ) -> None:
     """Exit code 3 and one line, with the topic."""
     environ = environ_of(kafka_broker.bootstrap, {"kafka__topics__scores": "rag.nowhere"})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.stages.audit_setting import AuditSetting
 from tests.stages.audit_site import SiteVisitor
 from tests.stages.audits import judged
@@ -26,7 +26,7 @@ def largest(folder: Path) -> int:
     return max(path.stat().st_size for path in folder.glob("a.db*"))
 
 
-async def test_a_full_disk_loses_nothing(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_a_full_disk_loses_nothing(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Records wait on their topic, a label is refused with words, and then all of it is there."""
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
     await setting.made()

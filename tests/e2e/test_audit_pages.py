@@ -13,7 +13,7 @@ from playwright.async_api import Browser
 
 from monitor.records import Claims, Judgement, Verdicts
 from tests.servers.browser import Seen, chromium, visitor
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.alarm_records import alarm
 from tests.stages.audit_setting import AuditSetting
@@ -54,7 +54,7 @@ def large(number: int, claims: int, passages: int) -> Judgement:
 
 
 @asynccontextmanager
-async def serving(kafka: KafkaBroker, folder: Path) -> AsyncIterator[MonitorProcess]:
+async def serving(kafka: RunningBroker, folder: Path) -> AsyncIterator[MonitorProcess]:
     """Twenty interactions, half of them with a wrong claim, one large and full of markup."""
     setting = AuditSetting(kafka.bootstrap, folder, f"sqlite:///{folder}/a.db")
     await setting.made()
@@ -102,7 +102,7 @@ async def labelled(seen: Seen) -> int:
     return int(found[1])
 
 
-async def test_a_reviewer_at_work(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_a_reviewer_at_work(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Log in, filter, open, draw, label by keyboard, next; then without scripts; two at once."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:
         url = process.url
@@ -176,7 +176,7 @@ async def _item(seen: Seen) -> str:
     return found
 
 
-async def test_who_must_not_gets_nowhere(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_who_must_not_gets_nowhere(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Wrong password, expired session, forged form, and texts that are full of script."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:
         url = process.url
@@ -231,7 +231,7 @@ PAGES = (
 )
 
 
-async def test_everybody_can_read_them(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_everybody_can_read_them(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """axe-core finds nothing serious, in light and dark, on a phone; no page is wider than it."""
     async with serving(kafka_broker, tmp_path) as process, chromium() as browser:
         light: dict[str, object] = {

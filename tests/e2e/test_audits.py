@@ -19,7 +19,7 @@ from monitor.audit.store.database import Database
 from monitor.audit.store.evidence import EvidenceStore, Position
 from monitor.records import ScoreRecord, read_score_record
 from monitor.records.control import CorrectionRecord, read_control_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.servers.postgres_server import PostgresServer
 from tests.stages.audit_setting import DATABASES, AuditSetting, database_url
@@ -31,7 +31,7 @@ from tests.stages.process import MonitorProcess, total, until
 
 @pytest.fixture(params=DATABASES)
 async def setting(
-    request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
+    request: pytest.FixtureRequest, kafka_broker: RunningBroker, tmp_path: Path
 ) -> AuditSetting:
     """Its topics are there and empty."""
     database = await database_url(request, tmp_path)
@@ -211,7 +211,7 @@ async def test_a_partition_that_was_not_reached_is_read_from_its_beginning(
 
 
 async def test_nobody_without_a_password_sees_a_text(
-    kafka_broker: KafkaBroker, tmp_path: Path
+    kafka_broker: RunningBroker, tmp_path: Path
 ) -> None:
     """Nor by a forged form, another site's, or a name in the address."""
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
@@ -250,7 +250,7 @@ async def test_nobody_without_a_password_sees_a_text(
     assert "warranty" not in process.log.read_text("utf-8")
 
 
-async def test_a_proxy_says_who_it_is(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_a_proxy_says_who_it_is(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Its header opens the pages, and its forms need their token; from elsewhere it opens none."""
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/audits.db")
     await setting.made()
@@ -292,7 +292,7 @@ AWAY_S = float(os.environ.get("DATABASE_AWAY_SECONDS", "0"))
 
 @pytest.mark.timeout(900 + 2 * AWAY_S)
 async def test_a_database_that_goes_away_is_waited_for(
-    kafka_broker: KafkaBroker, postgres_server_of_its_own: PostgresServer, tmp_path: Path
+    kafka_broker: RunningBroker, postgres_server_of_its_own: PostgresServer, tmp_path: Path
 ) -> None:
     """It is said, the pages say it, and what came meanwhile is there afterwards."""
     server = postgres_server_of_its_own

@@ -16,7 +16,7 @@ import pytest
 from monitor.records import read_score_record
 from monitor.sampling.pace import HEADROOM
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.hurried import MODULE, hurried
 from tests.stages.labelled import Case, all_labels, as_logged, case
@@ -46,7 +46,7 @@ class Feeder:
 
 
 async def test_the_limits_set_the_length_and_the_gauges_say_so(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """More than the limit allows: blocks grow, most ends as the slot's, and gauges agree."""
     rng, broker, topics = Random(7), kafka_broker.bootstrap, await make_topics(partitions=2)

@@ -18,7 +18,7 @@ from monitor.app.process import Monitor
 from monitor.config import load
 from monitor.records.control import BaselineRecord, DayRecord, MetricBaseline, baseline_key
 from monitor.stats.period import DAY_S
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.baselines import PAIR, QUICK, scored
 from tests.stages.command import environ_of, rag_monitor
@@ -75,7 +75,7 @@ async def baselines(broker: str, topics: Topics) -> list[BaselineRecord]:
 
 
 async def test_seven_days_on_the_topic_refine_a_baseline(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Whoever comes first writes it once; the day before is written by who has seen it."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -120,7 +120,7 @@ async def test_seven_days_on_the_topic_refine_a_baseline(
 
 
 async def test_a_baseline_is_learned_published_once_and_the_same_everywhere(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Two exporters and a restarted one serve the same lines; bad scores open the alarm."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -181,7 +181,7 @@ async def _read(seen: Seen, count: int) -> bool:
 
 
 async def test_the_control_topic_is_waited_for_and_garbage_on_it_is_counted(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Not ready, and named, until it is there; what is no baseline stops nobody."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -234,7 +234,7 @@ async def shown(broker: str, topics: Topics) -> Any:
 
 
 async def test_baselines_are_shown_set_frozen_and_reset(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Each command writes one record, which holds on every exporter; show tells them all."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -292,7 +292,7 @@ async def test_baselines_are_shown_set_frozen_and_reset(
 
 
 async def test_what_cannot_be_done_is_said_in_one_line(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Usage ends in 2; a missing topic, and a broker that does not answer in time, in 3."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)

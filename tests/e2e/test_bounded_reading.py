@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 
 from monitor.kafka.bounds import MOST_HEADERS
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
 from tests.stages.batches import ZSTD, batch, bomb, packed, produce_batch, record
 from tests.stages.command import environ_of, rag_monitor
@@ -56,7 +56,7 @@ async def hostile(broker: str, topic: str) -> None:
 
 
 async def test_what_unpacks_to_too_much_is_a_dead_letter(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Three such batches among good ones: one letter each, an outcome for every offset, no more
     memory than is allowed, health all the time, all good ones scored, and all of it committed."""
@@ -110,7 +110,7 @@ async def _check_letters(broker: str, topics: Topics) -> None:
 
 
 async def test_followers_and_commands_pass_it_by(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """On the monitor's own topics: an exporter counts it and is ready, a command goes on."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap

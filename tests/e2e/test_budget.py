@@ -11,7 +11,7 @@ import pytest
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.budget import BUDGET, PRICES, clocked_by
 from tests.stages.clocked import set_to
@@ -35,7 +35,7 @@ async def records(broker: str, topic: str) -> dict[str, ScoreRecord]:
 
 
 async def test_the_days_money(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judging stops at the budget, stays so after a restart, and goes on the next day."""
     rng, broker, topics = Random(3), kafka_broker.bootstrap, await make_topics(partitions=2)
@@ -96,7 +96,7 @@ def _spent_what_the_gauges_say(
 
 
 async def test_a_budget_without_a_price_is_a_configuration_error(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Exit code 2 and one line that names the settings; not a budget that holds nothing back."""
     async with JudgeServer(all_labels([])) as judge:
@@ -111,7 +111,7 @@ async def test_a_budget_without_a_price_is_a_configuration_error(
 
 
 async def test_a_restart_knows_what_second_judgements_have_cost(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """It stands on the records that came after them: all but what followed the last one."""
     rng, broker, topics = Random(5), kafka_broker.bootstrap, await make_topics(partitions=1)

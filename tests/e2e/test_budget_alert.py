@@ -19,7 +19,7 @@ from tests.servers.alert_stack import (
     paced_settings,
 )
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import committed, produce, read_all
 from tests.stages.alerting import heard, resolved, scraped
 from tests.stages.budget import BUDGET, PRICES, clocked_by, noon_zone
@@ -61,7 +61,7 @@ async def dripping(broker: str, topic: str, cases: Iterator[Case]) -> AsyncItera
 
 
 async def test_the_money_is_gone_until_tomorrow(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, stack: AlertStack
 ) -> None:
     """A ticket with the reason, which a restart does not end; with new money it is resolved."""
     rng, broker, topics = Random(8), kafka_broker.bootstrap, await make_topics(partitions=2)

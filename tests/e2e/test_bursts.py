@@ -13,7 +13,7 @@ from monitor.app.process import Monitor, Role
 from monitor.config import load
 from monitor.records import read_score_record
 from monitor.records.control import BurstRecord, read_control_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.baselines import PAIR, QUICK, scored
 from tests.stages.plain import encoded, interaction
@@ -88,7 +88,7 @@ async def grants(broker: str, topics: Topics) -> list[BurstRecord]:
 
 
 async def test_while_evidence_is_high_more_is_judged_within_the_allowance(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """The share rises and falls back; two exporters and a restarted one grant it once."""
     broker, topics, clock = kafka_broker.bootstrap, await make_topics(1), Clock()

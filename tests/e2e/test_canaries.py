@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.servers.stub_judge_server import StubJudgeServer
 from tests.stages.budget import PRICES
@@ -63,7 +63,7 @@ class Stage:
 
 @pytest.mark.parametrize("habit", ["always n", "always y", "alternates by verdict"])
 async def test_a_judge_that_guesses_is_found_and_trusted_again(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, habit: str
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, habit: str
 ) -> None:
     """Within 50 judgements: not ready, and from there on not asked; a better one is found, too."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)
@@ -101,7 +101,7 @@ async def test_a_judge_that_guesses_is_found_and_trusted_again(
 
 
 async def test_another_model_judges_where_the_first_one_guesses(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Nothing fails, the scorer stays ready, and records say whose verdicts they hold."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)
@@ -134,7 +134,7 @@ async def test_another_model_judges_where_the_first_one_guesses(
 
 
 async def test_a_good_judge_keeps_its_traffic(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """All is scored, with 5 % of the verdicts wrong; what canaries say and cost is shown."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)

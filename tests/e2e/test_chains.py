@@ -7,7 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, until
@@ -30,7 +30,7 @@ def poison(name: str) -> Record:
 
 
 async def test_poison_records_end_and_hold_up_nothing(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """All ordinary ones are scored, each record ends once, pages are served, SIGTERM is heeded."""
     topics = await make_topics(partitions=2)

@@ -13,7 +13,7 @@ from monitor.kafka.clock import BrokerClock
 from monitor.kafka.connection import Connection
 from monitor.kafka.producer import Producer
 from monitor.runtime.health import Health
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.clocked import CLOCK, MACHINE, set_to
 from tests.stages.plain import encoded, interaction
@@ -34,7 +34,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_scorer_two_hours_ahead_waits_for_its_clock(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, clock: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, clock: Path
 ) -> None:
     """No broker takes what it has judged: it holds it, says why, and goes on by itself; not one
     dead letter comes of it."""
@@ -74,7 +74,7 @@ async def _all_are_scored(scorer: MonitorProcess) -> bool:
     return outcomes(await scorer.metrics()) == {"scored": 20}
 
 
-async def test_without_a_controller_that_tells_a_refusal_does(kafka_broker: KafkaBroker) -> None:
+async def test_without_a_controller_that_tells_a_refusal_does(kafka_broker: RunningBroker) -> None:
     """The write waits, as the clock's fault, and ends when the clock is right."""
     topic, ahead = f"times-{uuid.uuid4().hex[:8]}", [AHEAD_S]
     await create_topic(kafka_broker.bootstrap, topic)
@@ -97,7 +97,7 @@ async def test_without_a_controller_that_tells_a_refusal_does(kafka_broker: Kafk
     assert abs((written.timestamp_ms or 0) / 1000 - time.time()) < 300
 
 
-async def test_a_topic_with_the_brokers_times_tells_them(kafka_broker: KafkaBroker) -> None:
+async def test_a_topic_with_the_brokers_times_tells_them(kafka_broker: RunningBroker) -> None:
     """Such a topic takes any time; its answer says what time it is."""
     topic = f"times-{uuid.uuid4().hex[:8]}"
     config = {"message.timestamp.type": "LogAppendTime"}

@@ -20,7 +20,7 @@ from monitor.kafka.record import Partition
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
 from monitor.telemetry import ScorerTelemetry
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.broken import corrupt_on_disk, produce_strange_header
 from tests.stages.loop import ToldWorker
@@ -77,7 +77,7 @@ class Deaf:
         return
 
 
-async def test_a_cold_partition_is_read_within_a_few_polls(kafka_broker: KafkaBroker) -> None:
+async def test_a_cold_partition_is_read_within_a_few_polls(kafka_broker: RunningBroker) -> None:
     """However full the others are: each that has records gets its share of every poll."""
     topic = await uneven_topic(kafka_broker.bootstrap)
     consumer = await member(kafka_broker.bootstrap)
@@ -97,7 +97,7 @@ async def test_a_cold_partition_is_read_within_a_few_polls(kafka_broker: KafkaBr
 
 
 async def test_a_cold_partition_begins_while_the_hot_ones_are_full(
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
 ) -> None:
     """All places taken, thousands of records waiting: it gets one of the next places."""
     topic = await uneven_topic(kafka_broker.bootstrap)
@@ -142,7 +142,7 @@ async def letters(broker: str, topics: Topics) -> list[dict[str, bytes]]:
 
 
 async def test_a_header_that_is_no_text_stops_nobody(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Two of them, side by side, in the middle: two bare dead letters, the others are scored, and
     after a restart nothing is read again."""
@@ -206,7 +206,7 @@ async def test_a_batch_that_is_broken_on_disk_stops_nobody(tmp_path: Path) -> No
 
 
 async def test_several_topics_are_read_by_one_group(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Each of their partitions has its own watermark and its own lag; the records say whence."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.hurried import MODULE, hurried
 from tests.stages.labelled import all_labels, as_logged, case
@@ -22,7 +22,7 @@ COUNT = 24
 
 @pytest.mark.parametrize("block", [1, 8])
 async def test_what_is_sent_three_times_costs_what_once_does(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, block: int
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, block: int
 ) -> None:
     """No question is asked twice, and the score records stand for every interaction once."""
     rng = Random(11)

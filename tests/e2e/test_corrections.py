@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from monitor.records.control import CorrectionRecord
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.baselines import PAIR, scored
 from tests.stages.corrections import AGREES, audits_of, correction, of_metric
@@ -34,7 +34,7 @@ def said(false_alarms: float) -> CorrectionRecord:
 
 
 async def test_corrections_come_change_and_go(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """One that was there at the start, a later one, and a tombstone: two exporters say the same."""
     broker, topics = kafka_broker.bootstrap, await make_topics()

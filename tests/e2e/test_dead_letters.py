@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until
@@ -76,7 +76,7 @@ async def ended(scorer: MonitorProcess, **expected: int) -> None:
 
 
 async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Key, value, time and headers to the byte, null and repeated ones too; then ``x-error.*``."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
@@ -117,7 +117,7 @@ async def test_a_dead_letter_is_the_record_and_says_what_is_wrong_with_it(
 
 
 async def test_a_time_that_the_topic_refuses_costs_only_the_time(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Too old for the topic of the dead letters: key, value and headers are there all the same."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -139,7 +139,7 @@ async def test_a_time_that_the_topic_refuses_costs_only_the_time(
 
 
 async def test_a_letter_without_a_place_holds_its_partition_until_there_is_one(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Others go on, readiness names topic, mend and partition; then nothing is lost or doubled."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
@@ -211,7 +211,7 @@ async def _lag(scorer: MonitorProcess, name: str, expected: float) -> bool:
 async def test_a_letter_pays_for_no_other_one(
     limits: dict[str, str],
     refused: set[bytes],
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
 ) -> None:
@@ -241,7 +241,7 @@ async def test_a_letter_pays_for_no_other_one(
 
 
 async def test_a_held_partition_is_handed_over_undone(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Ended while a letter waits, nothing is committed past its record: the next scorer has it."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, Samples, outcomes, total, until
@@ -35,7 +35,7 @@ async def page_where(scorer: MonitorProcess, name: str, value: float) -> Samples
 
 
 async def test_reading_pauses_and_the_records_stay_for_a_mended_scorer(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Of 100 bad ones 20 are dead letters; the rest waits, and comes out once in the next run."""
     topics, broker = await make_topics(partitions=3), kafka_broker.bootstrap
@@ -77,7 +77,7 @@ async def test_reading_pauses_and_the_records_stay_for_a_mended_scorer(
 
 
 async def test_probes_get_through_an_all_bad_topic_and_close_it_on_good_records(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """All 100 bad ones are dead letters once, the good ones behind them are scored."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -110,7 +110,7 @@ async def test_probes_get_through_an_all_bad_topic_and_close_it_on_good_records(
 
 
 async def test_a_poisonous_share_does_not_open_the_default_circuit(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Three of four records are bad, in any order: all are done, and nothing pauses."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap

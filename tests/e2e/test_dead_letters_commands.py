@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.broken import produce_strange_header
 from tests.stages.command import environ_of, rag_monitor, running
@@ -63,7 +63,7 @@ async def ids(broker: str, topics: Topics) -> list[str]:
 
 
 async def test_a_bad_record_comes_back_twice_and_is_refused_then(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Attempts 1, 2, 3: letters keep the first place and time; the third redrive sends none."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
@@ -107,7 +107,7 @@ async def counted(broker: str, topic: str, count: int) -> None:
 
 
 async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Newest first, since a time, grouped; the value only with ``--value``; else exit 1."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -135,7 +135,7 @@ async def test_list_and_show_tell_what_is_wrong_and_nothing_that_users_wrote(
 
 
 async def test_a_terminal_does_not_obey_what_was_logged(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Keys and headers are anybody's: one line each, control characters are written out."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -178,7 +178,7 @@ def hostile_letters(topics: Topics) -> dict[str, Record]:
 
 
 async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Names of headers that are no UTF-8, 100,000 of them, escapes, megabytes, years, numbers."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -222,7 +222,7 @@ async def test_hostile_letters_neither_end_a_command_nor_fill_the_screen(
 
 
 async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Dry run: nothing. Max: the rest next time. An id-less record keeps its first place as id."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
@@ -257,7 +257,7 @@ async def test_a_letter_of_a_good_record_is_scored_once_however_often_it_is_sent
 
 
 async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Where it is gone, the letter is named and stays; the exit code asks for a person."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -276,7 +276,7 @@ async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
 
 
 async def test_two_redrives_side_by_side_send_everything_once(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Partitions change hands between chunks only: of 20,000 letters none is lost or doubled."""
     topics, broker = await make_topics(partitions=6), kafka_broker.bootstrap
@@ -291,7 +291,7 @@ async def test_two_redrives_side_by_side_send_everything_once(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_redrive_that_is_ended_anywhere_loses_nothing(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, number: signal.Signals
+    kafka_broker: RunningBroker, make_topics: MakeTopics, number: signal.Signals
 ) -> None:
     """The next one sends the rest; after a kill at most one chunk twice, after SIGTERM nothing."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -315,7 +315,7 @@ async def _some(broker: str, inputs: str) -> bool:
 
 
 async def test_what_cannot_be_read_is_said_in_one_line(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """A missing topic is a refusal (3), a wrong time or place is usage (2)."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from monitor.records import read_score_record
 from monitor.records.control import CalibrationRecord, calibration_key, read_control_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.plain import WARRANTY, encoded, interaction
 from tests.stages.process import MonitorProcess, total, until
@@ -29,7 +29,7 @@ def traffic(first: int, count: int) -> list[Record]:
 
 
 async def test_the_screen_is_calibrated_once_and_then_directs_the_picks(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The first slots are uniform; then every record says what was expected, and u is not 1."""
     topics = await make_topics(2)

@@ -17,7 +17,7 @@ from monitor.plan.topic import measured
 from monitor.records import Outcome, ScoreRecord, Source, Usage
 from monitor.records.control import PauseRecord
 from monitor.runtime.health import Health
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, admin_client, produce, read_all
 from tests.servers.ports import free_ports
 from tests.stages import otlp_spans
@@ -88,7 +88,7 @@ async def test_a_broker_that_is_away_is_not_waited_for_for_ever() -> None:
 
 
 async def test_limits_make_blocks_longer(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """40 a minute for 20 minutes, and 12 requests a minute: one of some ten, and nobody waits."""
     broker, topics = kafka_broker.bootstrap, await make_topics(2)
@@ -110,7 +110,7 @@ async def test_limits_make_blocks_longer(
 
 
 async def test_a_group_that_has_read_everything_can_look_back(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Nothing is unread, which is no price; the last minutes are counted with a day's money."""
     broker, topics = kafka_broker.bootstrap, await make_topics(2)
@@ -140,7 +140,7 @@ async def test_a_group_that_has_read_everything_can_look_back(
 
 
 async def test_the_rest_of_the_days_money_is_all_there_is(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """What scorers have spent today is gone; yesterday's is not. The rest ends as over_budget."""
     broker, topics = kafka_broker.bootstrap, await make_topics(2)
@@ -157,7 +157,7 @@ async def test_the_rest_of_the_days_money_is_all_there_is(
 
 
 async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """No group, no score record, no dead letter, no alarm, nothing on the control topic."""
     broker, topics = kafka_broker.bootstrap, await make_topics(1)
@@ -183,7 +183,7 @@ async def test_what_is_paused_is_not_judged_and_no_trace_is_left(
 
 
 async def test_spans_are_put_together_to_traces_in_the_time_of_their_records(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Each whole one is judged, the last one too; one that has no root yet is left open."""
     broker, topics, traces = kafka_broker.bootstrap, await make_topics(1), 20

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.clocked import MACHINE, set_to
 from tests.stages.process import MonitorProcess, until
@@ -45,7 +45,7 @@ async def not_ready_for(exporter: MonitorProcess, part: str) -> None:
 
 
 async def test_three_days_ahead_and_back_empties_nothing(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Gauges go on meanwhile, /readyz says why; afterwards a fresh exporter says the same bits."""
     topics, rng, clock = await make_topics(), Random(9), tmp_path / "clock"
@@ -75,7 +75,7 @@ async def test_three_days_ahead_and_back_empties_nothing(
 
 
 async def test_a_clock_that_was_ahead_from_the_start_and_goes_back(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Nothing counts three days ahead; set right, it replays by itself and says all of it."""
     topics, rng, clock = await make_topics(), Random(10), tmp_path / "clock"
@@ -102,7 +102,7 @@ async def test_a_clock_that_was_ahead_from_the_start_and_goes_back(
 
 @pytest.mark.parametrize("off_days", [3, -3])
 async def test_a_clock_that_was_off_from_the_start_while_brokers_tell(
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

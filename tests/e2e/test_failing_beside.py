@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.e2e.failing_beside import WORDS
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.stages.process import MonitorProcess, until
 from tests.stages.topics import MakeTopics
 
@@ -14,7 +14,7 @@ PARTS = {"pause-log": "the log of pauses", "outbox": "writing baselines"}
 
 
 async def test_no_part_of_a_process_ends_unseen(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """It ends with code 1 and the part's name; nothing quotes what the error says."""
     topics, module = await make_topics(), "tests.e2e.failing_beside"

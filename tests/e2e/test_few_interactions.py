@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monitor.records import ScoreRecord, read_score_record
 from monitor.sampling.blocks import SHORTEST_WAIT_S
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
 from tests.stages.hurried import MODULE, hurried
 from tests.stages.plain import encoded, interaction
@@ -21,7 +21,7 @@ TIMES, BLOCK = 60.0, 32
 
 
 async def test_a_lone_interaction_is_judged_and_committed_without_another(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Not at once: after T; then the next few, on one more partition, of which two stay idle."""
     broker, topics = kafka_broker.bootstrap, await make_topics(4)

@@ -14,7 +14,7 @@ import pytest
 
 from monitor.records import ScoreRecord
 from monitor.records.alarm import AlarmRecord, read_alarm_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.alarm_records import CLAIM, WORST, alarm
 from tests.stages.audit_setting import DATABASES, AuditSetting, database_url
@@ -34,7 +34,7 @@ def told(number: int, person: str) -> ScoreRecord:
 
 @pytest.fixture(params=DATABASES)
 async def setting(
-    request: pytest.FixtureRequest, kafka_broker: KafkaBroker, tmp_path: Path
+    request: pytest.FixtureRequest, kafka_broker: RunningBroker, tmp_path: Path
 ) -> AuditSetting:
     """An alarm quotes an answer to ann, and one to bob."""
     database = await database_url(request, tmp_path)
@@ -128,7 +128,7 @@ async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
         await process.end()
 
 
-async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_one_interaction_is_forgotten(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """By its id, also where there is no database; the role goes by the fingerprint alone."""
     setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
     await setting.made()
@@ -159,7 +159,9 @@ async def test_one_interaction_is_forgotten(kafka_broker: KafkaBroker, tmp_path:
     assert '"interactions": 1' in process.log.read_text("utf-8")
 
 
-async def test_an_alarm_is_cleared_as_it_stands(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_an_alarm_is_cleared_as_it_stands(
+    kafka_broker: RunningBroker, tmp_path: Path
+) -> None:
     """Of an interaction that is found nowhere else; one that closes meanwhile stays closed.
 
     Also where an exporter writes it once more, which had not read yet what the command has written.

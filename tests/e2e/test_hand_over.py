@@ -18,7 +18,7 @@ from aiohttp import web
 from monitor.records import read_score_record
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import spoken
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, committed, produce, read_all
 from tests.stages.labelled import all_labels, as_logged, case
 from tests.stages.plain import encoded, interaction
@@ -31,7 +31,7 @@ FORCED = '[{"attribute": "tenant", "exists": true}]'
 
 
 async def test_what_waits_for_a_limit_is_handed_over_at_once(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """SIGTERM while all wait for the next request of the minute: the ten minutes of the drain are
     not waited for, nothing was asked in vain, nothing is lost, and nothing is scored twice."""
@@ -78,7 +78,7 @@ async def test_what_waits_for_a_limit_is_handed_over_at_once(
 async def test_who_stands_still_for_less_than_the_session_keeps_its_partitions(
     session_s: int,
     assignments: int,
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
 ) -> None:
@@ -136,7 +136,7 @@ class _Second:
 
 
 async def test_a_slot_of_which_something_is_written_is_brought_to_its_end(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """SIGTERM while the second of four judgements waits, with nothing asked: whoever would begin
     the slot again would pay again for the first one, whose record is on the topic."""

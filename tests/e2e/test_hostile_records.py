@@ -13,7 +13,7 @@ from random import Random
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.broken import produce_strange_header
 from tests.stages.hostile import Hostile, Kind, mixed_with, mixture, one_of
@@ -32,7 +32,7 @@ Placed = dict[Place, Hostile]
 
 
 async def test_every_hostile_record_meets_its_fate(
-    kafka_broker: KafkaBroker, tmp_path: Path
+    kafka_broker: RunningBroker, tmp_path: Path
 ) -> None:
     """3,000 of them: each under its stated cause, none lost, what is dead as it was; it lives."""
     broker, topics = kafka_broker.bootstrap, await _topics(kafka_broker.bootstrap)

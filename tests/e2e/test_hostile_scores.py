@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.records import ScoreRecord
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.process import MonitorProcess, Samples, total, until
 from tests.stages.topics import MakeTopics
@@ -64,7 +64,7 @@ async def all_read(exporter: MonitorProcess, records: int) -> Samples:
 
 
 async def test_an_exporter_among_hostile_records(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Good ones count, the others are counted by reason; it is up, ready, and names the places."""
     topics, rng, now = await make_topics(), Random(11), time.time()

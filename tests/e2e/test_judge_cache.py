@@ -9,7 +9,7 @@ from random import Random
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.stages.labelled import Case, all_labels, as_logged, case
@@ -39,7 +39,7 @@ async def ended(scorer: MonitorProcess, count: int) -> Samples:
 
 
 async def test_the_cache_goes_away_and_no_score_feels_it(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """With Redis the same texts are extracted once, without it again; the records are the same."""
     requires_tool("redis", missing_redis(), HOW_TO_GET_REDIS)

@@ -13,7 +13,7 @@ from monitor.records import Outcome, ScoreRecord, read_score_record
 from tests.servers.judge_faults import MALFORMED, VERIFY_ONLY
 from tests.servers.judge_request import Task
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.labelled import METRICS, Case, all_labels, as_logged, case
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
@@ -64,7 +64,7 @@ def rules(fault: Fault, name: str, times: int | None) -> list[FaultRule]:
 
 
 async def judged(
-    broker: KafkaBroker, topics: Topics, tmp_path: Path, cases: list[Case], plan: FaultPlan
+    broker: RunningBroker, topics: Topics, tmp_path: Path, cases: list[Case], plan: FaultPlan
 ) -> dict[str, ScoreRecord]:
     """Score records by interaction id, once all cases have ended; consumed = outcomes holds."""
     async with JudgeServer(all_labels(cases), plan) as judge:
@@ -115,7 +115,7 @@ def is_right(one: Case, record: ScoreRecord) -> bool:
 
 
 async def test_one_bad_reply_never_costs_a_score(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Of the interactions hit by one bad reply ≥ 99 % are scored, and all scores are right."""
     rng = Random(7)
@@ -136,7 +136,7 @@ async def test_one_bad_reply_never_costs_a_score(
 
 
 async def test_a_fault_without_end_is_a_failure_with_its_reason(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Each fault that never ends gives judge_failed with its reason; the others are scored.
 

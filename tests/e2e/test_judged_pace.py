@@ -18,7 +18,7 @@ from monitor.doctor.judging import JudgedPace, judged_pace
 from monitor.exporter.period import of_times
 from monitor.kafka.connection import Connection
 from monitor.stats.period import DAY_S, HorizonSpan, horizon_span
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.stages.judged_days import judged_each_day
 
@@ -42,7 +42,9 @@ class Topics(NamedTuple):
         return found
 
 
-async def topics(broker: KafkaBroker, scores: Sequence[Record], *sent: Sequence[Record]) -> Topics:
+async def topics(
+    broker: RunningBroker, scores: Sequence[Record], *sent: Sequence[Record]
+) -> Topics:
     """A topic of scores, and topics of interactions, with these records."""
     run = uuid.uuid4().hex[:8]
     there = {f"scores-{run}": scores, **{f"sent-{n}-{run}": one for n, one in enumerate(sent)}}
@@ -75,7 +77,7 @@ def midnight() -> float:
     return float(time.time() // DAY_S * DAY_S)
 
 
-async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: KafkaBroker) -> None:
+async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: RunningBroker) -> None:
     """All records are of a time that is still to come: so many in the least that is known."""
     now = time.time()
     ahead = scored_at(evenly(now - 1_000.0, now - 500.0, 40))
@@ -86,7 +88,7 @@ async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: KafkaBroker) -
     assert sum(one.per_day for one in found.seen.found) > 0.0
 
 
-async def test_an_empty_last_day_is_looked_past(kafka_broker: KafkaBroker) -> None:
+async def test_an_empty_last_day_is_looked_past(kafka_broker: RunningBroker) -> None:
     """A weekend is over, and more are there of the days before it than are read one by one."""
     until = midnight() - 2 * DAY_S
     here = await topics(kafka_broker, scored_at(evenly(until - 2 * DAY_S, until, 24_000)))
@@ -96,7 +98,7 @@ async def test_an_empty_last_day_is_looked_past(kafka_broker: KafkaBroker) -> No
     assert one.per_day == pytest.approx(24_000 / 4, rel=0.01)
 
 
-async def test_a_friday_alone_is_not_nothing(kafka_broker: KafkaBroker) -> None:
+async def test_a_friday_alone_is_not_nothing(kafka_broker: RunningBroker) -> None:
     """All that there is was scored on the day before a weekend: it counts until there is more."""
     until = midnight() - 2 * DAY_S
     here = await topics(kafka_broker, scored_at(evenly(until - DAY_S, until, 450)))
@@ -108,7 +110,7 @@ async def test_a_friday_alone_is_not_nothing(kafka_broker: KafkaBroker) -> None:
 
 
 @pytest.mark.parametrize("seen_s", [2 * HOUR_S, 600.0])
-async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: float) -> None:
+async def test_a_first_evening_is_no_day(kafka_broker: RunningBroker, seen_s: float) -> None:
     """180 an hour before the first midnight are 4,320 a day after it, and ask for one day."""
     until = midnight()
     times = evenly(until - seen_s, until, int(seen_s / 20))
@@ -118,7 +120,9 @@ async def test_a_first_evening_is_no_day(kafka_broker: KafkaBroker, seen_s: floa
     assert of_times(times, until + 60.0) == found.span
 
 
-async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: KafkaBroker) -> None:
+async def test_money_that_was_spent_in_an_evening_was_for_a_day(
+    kafka_broker: RunningBroker,
+) -> None:
     """300 in six minutes, and the rest of two hours refused, are 300 a day."""
     until = midnight()
     began = until - 2 * HOUR_S
@@ -138,7 +142,7 @@ async def test_money_that_was_spent_in_an_evening_was_for_a_day(kafka_broker: Ka
 
 @pytest.mark.parametrize(("zone", "days"), [("UTC", 2), ("America/Los_Angeles", 1)])
 async def test_money_is_for_a_day_of_its_zone(
-    kafka_broker: KafkaBroker, zone: str, days: int
+    kafka_broker: RunningBroker, zone: str, days: int
 ) -> None:
     """Refused before and after midnight (UTC): what was judged was for two days, or for one."""
     until = midnight()
@@ -152,7 +156,7 @@ async def test_money_is_for_a_day_of_its_zone(
     assert one.per_day == pytest.approx(300 / days, rel=0.01)
 
 
-async def test_the_largest_topic_says_how_much_is_known(kafka_broker: KafkaBroker) -> None:
+async def test_the_largest_topic_says_how_much_is_known(kafka_broker: RunningBroker) -> None:
     """Three whole days of one topic, and an hour of another: no pace by the first hour of all."""
     now = time.time()
     days = [Record(b"{}", timestamp_ms=int(1_000 * at)) for at in _whole_days(300)]
@@ -168,7 +172,7 @@ async def test_the_largest_topic_says_how_much_is_known(kafka_broker: KafkaBroke
     assert alone.sent_per_day == pytest.approx(96, rel=0.05)
 
 
-async def test_only_values_of_what_is_watched_are_judged(kafka_broker: KafkaBroker) -> None:
+async def test_only_values_of_what_is_watched_are_judged(kafka_broker: RunningBroker) -> None:
     """Of three whole days a quarter has faithfulness; the rest has another metric."""
     times = _whole_days(400)
     other = {"noise_sensitivity_relevant": 0.5, "faithfulness": {"unscored": "no_claims"}}

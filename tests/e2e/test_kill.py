@@ -11,7 +11,7 @@ import pytest
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.process import KILLED, MonitorProcess, asking, total, until
@@ -21,7 +21,7 @@ COUNT, KILLS = 900, 3
 
 
 async def test_a_killed_scorer_loses_nothing_and_counts_nothing_twice(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """After SIGKILLs every interaction has a score record, and every gauge counts it once."""
     rng, now = Random(9), time.time()

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.labelled import METRICS, Case, all_labels, as_logged, batch, case
 from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
@@ -33,7 +33,7 @@ def labelled_cases(now: float) -> dict[str, list[Case]]:
 
 
 async def test_every_gauge_equals_the_batch_computation(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """All five families over three windows equal the labels' own numbers to 1e-9."""
     cases = labelled_cases(time.time())

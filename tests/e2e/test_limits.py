@@ -11,7 +11,7 @@ import aiohttp
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.plain import encoded, interaction
@@ -35,7 +35,7 @@ async def all_ended(scorer: MonitorProcess, cases: list[Case], most_in_flight: i
 
 
 async def test_waiting_for_a_place_does_not_count_against_the_deadline(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judgements of over 2 s, 30 for 2 places, wait longer than the deadline; none fails."""
     rng = Random(3)
@@ -64,7 +64,7 @@ async def test_waiting_for_a_place_does_not_count_against_the_deadline(
 
 
 async def test_a_judge_that_hangs_meets_the_deadline(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The hanging ones end judge_failed with reason deadline and a record; the rest is scored."""
     rng = Random(4)
@@ -93,7 +93,7 @@ async def test_a_judge_that_hangs_meets_the_deadline(
 
 
 async def test_records_too_large_lose_texts_and_never_an_outcome(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """A score record sheds passage texts, a dead letter its value; both say so."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -132,7 +132,7 @@ async def test_records_too_large_lose_texts_and_never_an_outcome(
 
 
 async def test_exemplars_and_the_lag_of_a_dead_scorer(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """OpenMetrics scrapes carry interaction ids; the exporter sees that nobody consumes."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -167,7 +167,7 @@ async def _lag_is(exporter: MonitorProcess, lag: float, end: float) -> bool:
 
 
 async def test_the_lag_covers_partitions_not_reached_yet(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """A judge that hangs on the first partition's records hides no other partition's lag."""
     rng = Random(6)
@@ -194,7 +194,7 @@ async def _all_lag(scorer: MonitorProcess, lag: float) -> bool:
 
 
 async def test_waiting_for_requests_a_minute_is_no_failure_and_not_being_stuck(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judgements wait for ten seconds and more, again and again, where 8 of judging were too many.
 

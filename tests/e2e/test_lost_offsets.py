@@ -15,7 +15,7 @@ from aiokafka.errors import TopicAlreadyExistsError
 
 from monitor.kafka.bounded.consumer import LOOK_S
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import (
     Record,
     admin_client,
@@ -130,7 +130,7 @@ async def judged(broker: str, topics: Topics) -> set[str]:
 
 
 async def test_what_retention_takes_under_a_scorer_is_counted(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """It sleeps, 30 come and are deleted, 10 more come: 30 are counted as lost, and told; so they
     are when it was not running; and reading goes on."""
@@ -171,7 +171,7 @@ async def test_what_retention_takes_under_a_scorer_is_counted(
 
 
 async def test_what_retention_takes_under_an_exporter_is_counted(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Score records that were deleted before it read them are counted under their topic."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -200,7 +200,7 @@ async def test_what_retention_takes_under_an_exporter_is_counted(
 
 
 async def test_a_topic_made_anew_is_read_from_its_beginning(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """40 are read, the topic is made anew while the scorer sleeps, 20 come: 60 have ended, and it
     has neither died nor lost one; told, and nothing of it is a loss."""
@@ -235,7 +235,7 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
 
 
 async def test_what_begins_in_a_log_made_anew_is_read_once(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The topic goes and comes while the scorer is awake, and is assigned to it again: it begins
     where nothing was committed, and does not go back when it sees that the log is another one."""
@@ -264,7 +264,7 @@ async def test_what_begins_in_a_log_made_anew_is_read_once(
 
 @pytest.mark.parametrize("runs_on", [True, False])
 async def test_a_longer_log_does_not_hide_that_it_is_another_one(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, runs_on: bool
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, runs_on: bool
 ) -> None:
     """The new log goes further than the old one had been read: its id tells a scorer that
     sleeps meanwhile; for one that is started afterwards, the group stands nowhere."""
@@ -297,7 +297,7 @@ async def test_a_longer_log_does_not_hide_that_it_is_another_one(
 
 
 async def test_the_last_commit_is_none_of_a_log_that_is_no_more(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The scorer is told to end while it sleeps, its topic is another one by then, and what it had
     done is not committed yet: the next scorer reads the whole of the new log."""
@@ -325,7 +325,7 @@ async def test_the_last_commit_is_none_of_a_log_that_is_no_more(
 
 @pytest.mark.parametrize("by_hand", [False, True])
 async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, by_hand: bool
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, by_hand: bool
 ) -> None:
     """A commit is tried again while its topic is gone, and may be accepted when it is there again:
     the next scorer reads the whole of the new log. What an operator sets by hand holds."""
@@ -352,7 +352,7 @@ async def test_a_commit_of_the_old_log_says_nothing_of_the_new_one(
 
 
 async def test_a_commit_of_the_old_log_is_told_once_where_the_new_one_is_empty(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The beginning of the new log is committed though nothing is read of it."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -378,7 +378,7 @@ async def test_a_commit_of_the_old_log_is_told_once_where_the_new_one_is_empty(
 
 
 async def test_an_exporter_notices_another_log_soon_after_its_start(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Its topic of score records is made anew while it sleeps, with one partition, and a longer
     log than the old one: it reads all of it, some twice, and tells; partitions that are gone stop

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.command import rag_monitor
 from tests.stages.log_shapes import SHAPES, LogShape
@@ -44,7 +44,7 @@ def twin(shape: LogShape, n: int) -> bytes:
 
 
 async def test_mapped_logs_give_the_gauges_of_their_native_twins(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """To 1e-9, for every metric and window; a moved field is a dead letter that names its path."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -95,7 +95,7 @@ async def test_mapped_logs_give_the_gauges_of_their_native_twins(
 
 
 async def test_a_log_is_guessed_and_tried_before_anything_is_judged(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """From the topic to settings that read it; and no group has come to be."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)

@@ -17,7 +17,7 @@ import pytest
 from tests.servers.forked import ForkedProcess
 from tests.servers.guarded import GuardedProcess
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.labelled import all_labels, as_logged, case
 from tests.stages.process import StartedProcess, asking, outcomes, until
@@ -157,7 +157,7 @@ def test_a_model_is_asked_where_the_settings_say(heard: Heard, tmp_path: Path) -
 
 
 async def test_a_monitor_talks_to_its_broker_and_its_judge(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, heard: Heard, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, heard: Heard, tmp_path: Path
 ) -> None:
     """Both roles, at work and judging by a model: whom the settings name is asked, and no other."""
     rng, broker = Random(25), kafka_broker.bootstrap

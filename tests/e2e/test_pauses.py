@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.command import environ_of, rag_monitor
 from tests.stages.labelled import as_logged, case
@@ -38,7 +38,7 @@ async def sent(broker: str, topics: Topics, name: str) -> None:
 
 
 async def test_without_the_topic_a_pause_is_refused_at_once(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """It says what is missing, and does not wait for the topic, however long it might."""
     topics = {**await make_topics(), "kafka__topics__control": "nowhere"}
@@ -48,7 +48,7 @@ async def test_without_the_topic_a_pause_is_refused_at_once(
 
 
 async def test_while_paused_offsets_go_on_and_nothing_is_judged(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The scorer, also one that starts meanwhile, skips, and the pages say so; resume ends it."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -80,7 +80,7 @@ async def test_while_paused_offsets_go_on_and_nothing_is_judged(
 
 
 async def test_a_pause_that_ends_by_its_time_is_told_by_all(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Scorer and exporter log its beginning and its end, once each; then the gauge is gone."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -101,7 +101,7 @@ async def test_a_pause_that_ends_by_its_time_is_told_by_all(
 
 
 async def test_a_pause_without_a_length_ends_within_a_day(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """It says so; an older command's, without an end on the topic, holds as long."""
     broker, topics = kafka_broker.bootstrap, await make_topics()

@@ -16,7 +16,7 @@ from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
 from monitor.runtime.health import Health
 from monitor.stats.period import DAY_S, HorizonSpan, day_bounds, horizon_span
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce
 from tests.stages.judged_days import judged_each_day
 
@@ -35,7 +35,7 @@ def refused(records: list[Record]) -> list[Record]:
 
 @pytest.mark.parametrize(("scored", "days"), [(10, 28), (300, 7)])
 async def test_what_is_refused_shortens_no_period(
-    kafka_broker: KafkaBroker, scored: int, days: int
+    kafka_broker: RunningBroker, scored: int, days: int
 ) -> None:
     """Ten scored a day ask for four weeks beside 300 that are refused, 300 for one.
 
@@ -58,7 +58,7 @@ async def test_what_is_refused_shortens_no_period(
         await scan.stop()
 
 
-async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
+async def test_a_weekend_changes_nothing(kafka_broker: RunningBroker) -> None:
     """Two empty days where the week begins are of it, once there is anything before them.
 
     Ten of them are not: it begins anew. The day on which it begins need not be whole.
@@ -97,7 +97,7 @@ async def test_a_weekend_changes_nothing(kafka_broker: KafkaBroker) -> None:
 
 @pytest.mark.parametrize(("scored", "refused_a_day", "days"), [(100, 1_900, 28), (300, 1_700, 7)])
 async def test_money_that_is_spent_at_once_counts_in_full(
-    kafka_broker: KafkaBroker, scored: int, refused_a_day: int, days: int
+    kafka_broker: RunningBroker, scored: int, refused_a_day: int, days: int
 ) -> None:
     """The first minutes of a day take all of it; what somebody has forced is no evidence."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
@@ -137,7 +137,7 @@ async def test_money_that_is_spent_at_once_counts_in_full(
     assert (round(told.per_day), told.span) == (scored, found)
 
 
-async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: KafkaBroker) -> None:
+async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: RunningBroker) -> None:
     """A day that was counted a moment after its end is counted again, until it is over for long."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
     await create_topic(kafka_broker.bootstrap, topic, 1)
@@ -160,7 +160,7 @@ async def test_what_comes_after_midnight_counts_for_all_alike(kafka_broker: Kafk
     )
 
 
-async def test_doctor_foresees_it_on_the_first_day(kafka_broker: KafkaBroker) -> None:
+async def test_doctor_foresees_it_on_the_first_day(kafka_broker: RunningBroker) -> None:
     """Where exporters have no whole day to go by yet."""
     topic = f"scores-{uuid.uuid4().hex[:8]}"
     await create_topic(kafka_broker.bootstrap, topic, 1)

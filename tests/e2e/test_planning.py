@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.command import environ_of, rag_monitor
 from tests.stages.labelled import all_labels, as_logged, case
@@ -60,7 +60,7 @@ async def filled(
 
 
 async def test_a_window_in_which_nothing_arrived(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Exit code 1 and a line that names topic and minutes; partitions without records are fine.
 
@@ -86,7 +86,7 @@ async def test_a_window_in_which_nothing_arrived(
 
 
 async def test_neither_asks_commits_or_writes(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Traffic and tokens are the topic's; a dry run, twice, counts all of it; nobody is asked."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -118,7 +118,7 @@ async def test_neither_asks_commits_or_writes(
 
 
 async def test_a_dry_run_picks_from_blocks(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """One of each slot is judged; what is in an open block is waited for in vain, and said."""
     broker, topics = kafka_broker.bootstrap, await make_topics(1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.stages.poison.calls import Obliging, Tally
 from tests.stages.poison.evaluated import evaluated
 from tests.stages.poison.exporter import exported
@@ -26,7 +26,7 @@ AROUND = 2
 PATIENCE_S = 300.0
 
 
-async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_no_record_stops_a_scorer(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """30 hostile interactions, four good ones around each: all good ones are scored in time."""
     assert len(POISONS) >= 20
     tally = Tally()
@@ -37,7 +37,9 @@ async def test_no_record_stops_a_scorer(kafka_broker: KafkaBroker, tmp_path: Pat
     assert found.faults() == [], str(found)
 
 
-async def test_no_score_record_stops_an_exporter(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_no_score_record_stops_an_exporter(
+    kafka_broker: RunningBroker, tmp_path: Path
+) -> None:
     """20 hostile score records, four good ones around each: the gauges show all good ones."""
     hostile = list(poisons())
     assert len(hostile) >= 20

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_security import PASSWORD, STRANGER, USER, Authority, SecuredBroker
 from tests.servers.kafka_topics import Record, create_topic, delete_topic, produce, read_all
 from tests.servers.ports import free_ports
@@ -306,7 +306,7 @@ async def test_a_session_that_the_broker_does_not_take_is_named(tmp_path: Path) 
 
 
 async def test_a_missing_topic_is_shown_until_it_is_there(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Named in ``/readyz`` and in one line; 0 as soon as somebody has created it."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -329,7 +329,7 @@ async def test_a_missing_topic_is_shown_until_it_is_there(
 
 @pytest.mark.parametrize("which", ["interactions", "scores"])
 async def test_a_topic_that_is_deleted_while_running_is_told(
-    which: str, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    which: str, kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Not ready, shown and said once, alive; created again, it goes on alone."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -354,7 +354,7 @@ async def test_a_topic_that_is_deleted_while_running_is_told(
 
 
 async def test_a_record_that_is_too_large_names_the_limit(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The dead letter goes out without its value; topic, limit and the mend are said once."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap

@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 
 from monitor.demo.stack.servers import Prometheus
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import StartedProcess, until
@@ -22,7 +22,7 @@ QUERY = 'rag_score{metric="faithfulness",window="5m"}'
 
 
 async def test_prometheus_scrapes_and_approves(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """``promtool check metrics`` finds no fault, and a real Prometheus answers with the gauge."""
     missing = [tool for tool in ("prometheus", "promtool") if shutil.which(tool) is None]
@@ -41,7 +41,7 @@ async def test_prometheus_scrapes_and_approves(
 
 
 async def test_promtool_approves_of_each_role(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The pages of a scorer and of an exporter, with traffic on them, have no fault either."""
     missing = None if shutil.which("promtool") else "not found"

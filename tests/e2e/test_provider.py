@@ -8,7 +8,7 @@ from random import Random
 
 from tests.servers.judge_server import JudgeServer
 from tests.servers.judge_weather import Weather
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.process import MonitorProcess, Samples, asking, outcomes, total, until
@@ -71,7 +71,7 @@ class Scene:
 
 
 async def test_away_then_a_storm_then_slow_answers(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judging pauses, says so, and recovers by itself; one record for each interaction."""
     cases, weather = made(120), Weather()
@@ -106,7 +106,7 @@ async def test_away_then_a_storm_then_slow_answers(
 
 
 async def test_a_key_that_is_refused_and_mended(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """At most 20 requests and a probe an interval; offsets go on; once mended it goes on alone."""
     cases, weather = made(160), Weather()

@@ -9,14 +9,14 @@ from pathlib import Path
 from monitor.ingest.formats.native import decode
 from monitor.records import Passage, Source
 from tests import pages
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import create_topic, read_all
 
 PAGE = Path(__file__).parents[2] / "docs" / "getting-started.md"
 BROKER, TOPIC = "kafka-1:9092", "rag.interactions.v1"
 
 
-async def test_the_producer_of_the_docs_logs_an_interaction(kafka_broker: KafkaBroker) -> None:
+async def test_the_producer_of_the_docs_logs_an_interaction(kafka_broker: RunningBroker) -> None:
     """Only broker and topic are other ones; no time is replaced, and nothing is missing."""
     (code,) = pages.blocks(PAGE.read_text("utf-8"), "python")
     topic = f"interactions-{uuid.uuid4().hex[:8]}"

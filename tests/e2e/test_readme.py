@@ -17,7 +17,7 @@ from random import Random
 
 from tests.pages import blocks
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.command import rag_monitor, running
 from tests.stages.labelled import all_labels, as_logged, case
@@ -48,7 +48,7 @@ def free_port() -> int:
 
 
 async def test_every_command_of_the_readme_works(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Doctor finds nothing wrong; traffic is judged; status, worst, show and why tell of it."""
     (config, *_) = blocks(README, "yaml")

@@ -13,7 +13,7 @@ from monitor.ingest.redaction.redactor import RedactionRules, Redactor
 from monitor.records import Outcome, read_score_record
 from tests.servers.judge_labels import Labels
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.process import MonitorProcess, asking, outcomes, total, until
 from tests.stages.topics import MakeTopics, Topics
@@ -76,7 +76,7 @@ def no_secret(text: str) -> None:
 
 
 async def test_no_planted_secret_gets_anywhere(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """One is scored, one is no interaction, one hides its response: tokens are all that is seen."""
     topics = await make_topics(partitions=1)
@@ -114,7 +114,7 @@ async def test_no_planted_secret_gets_anywhere(
     await _topics_hold_none(kafka_broker, topics)
 
 
-async def _topics_hold_none(kafka_broker: KafkaBroker, topics: Topics) -> None:
+async def _topics_hold_none(kafka_broker: RunningBroker, topics: Topics) -> None:
     scores = await read_all(kafka_broker.bootstrap, topics["kafka__topics__scores"])
     letters = await read_all(kafka_broker.bootstrap, topics["kafka__topics__dead_letters"])
     for record in (*scores, *letters):

@@ -14,7 +14,7 @@ from monitor.demo.mix import NORMAL
 from monitor.demo.traffic import DemoTraffic
 from monitor.records.alarm import read_alarm_record
 from tests.benchmarks.quiet_weeks import INCIDENTS, Altered, as_usual
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.process import MonitorProcess, Samples, outcomes, total, until
 from tests.stages.topics import MakeTopics
@@ -43,7 +43,7 @@ def logged(numbers: range, start: float, altered: Altered) -> list[Record]:
 
 @pytest.mark.parametrize("name", INCIDENTS)
 async def test_it_is_told_after_sixty_at_most(
-    name: str, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    name: str, kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """With the shipped metrics and promise; the page and the record name the metric."""
     metric, altered = INCIDENTS[name]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.servers.schema_registry import HOW_TO_GET_REGISTRY, SchemaRegistry, missing_registry
 from tests.stages.command import rag_monitor
@@ -96,7 +96,7 @@ def settings_of(names: dict[str, str], url: str) -> dict[str, Any]:
 
 
 async def test_registered_logs_give_the_gauges_of_their_native_twins_after_an_outage(
-    registry: SchemaRegistry, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    registry: SchemaRegistry, kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """The registry is away when the scorer starts: it waits, says for what, and loses nothing."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
@@ -154,7 +154,7 @@ async def test_registered_logs_give_the_gauges_of_their_native_twins_after_an_ou
 async def test_a_registered_log_is_guessed_and_tried(
     kind: str,
     registry: SchemaRegistry,
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
 ) -> None:

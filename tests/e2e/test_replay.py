@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.process import MonitorProcess, asking, outcomes, until
@@ -19,7 +19,7 @@ COUNT = 300
 
 
 async def test_restart_order_and_duplicates_change_no_bit(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Restarted, or on a shuffled copy with every record twice: identical ``rag_score`` lines."""
     broker, rng, now = kafka_broker.bootstrap, Random(11), time.time()

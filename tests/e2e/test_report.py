@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from monitor.records import Outcome
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, delete_topic, produce, read_all
 from tests.stages.alarm_records import alarm
 from tests.stages.audit_setting import AuditSetting
@@ -29,7 +29,7 @@ class Reporting(AuditSetting):
         return done.returncode, done.stdout, done.stderr
 
 
-async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_a_span_is_reported_and_checked(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Counts, a page without texts, a seal that holds; and one that shows what was changed."""
     setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
     await setting.made()
@@ -80,7 +80,7 @@ async def test_a_span_is_reported_and_checked(kafka_broker: KafkaBroker, tmp_pat
     assert (code, "changed between the offsets" in out) == (1, True), out
 
 
-async def test_records_may_stand_out_of_order(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_records_may_stand_out_of_order(kafka_broker: RunningBroker, tmp_path: Path) -> None:
     """Two scorers have two clocks: what is behind the span between others of it changes nothing."""
     setting = Reporting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
     await setting.made()

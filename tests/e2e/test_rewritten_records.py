@@ -8,7 +8,7 @@ from typing import Any
 
 from monitor.records import ScoreRecord, read_score_record
 from tests.e2e.rewritten import SPELLINGS, all_spellings
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.process import MonitorProcess, outcomes, until
 from tests.stages.topics import MakeTopics
@@ -17,7 +17,7 @@ INTERACTIONS = 24
 
 
 async def test_every_spelling_is_scored_as_the_plain_one(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Order, white space, escapes, more fields, times, passages: same claims, verdicts, scores."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)

@@ -17,7 +17,7 @@ from monitor.config import load
 from monitor.exporter.messages.headline import details, headline
 from monitor.rules.render import rendered
 from tests.servers.guarded import GuardedProcess
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.servers.ports import free_ports
 from tests.stages.alarms import INCIDENT, OVER, USUAL, Stage
@@ -101,7 +101,7 @@ def prometheus(tmp_path: Path) -> Prometheus:
 
 
 async def test_two_exporters_make_one_alert_with_what_changed(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
 ) -> None:
     """It carries the sentence of the record, and ends when the quality has recovered."""
     stage = Stage(kafka_broker.bootstrap, await make_topics(), tmp_path)
@@ -136,7 +136,7 @@ async def test_two_exporters_make_one_alert_with_what_changed(
 
 
 async def test_a_killed_scorer_lags(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, prometheus: Prometheus
 ) -> None:
     """Its own gauges are gone; the exporter still sees that the group does not come on."""
     topics, broker = await make_topics(), kafka_broker.bootstrap

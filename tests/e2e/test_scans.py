@@ -20,7 +20,7 @@ from monitor.errors import DependencyRefused
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
 from monitor.runtime.health import Health
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_topics import Record, admin_client, create_topic, produce, read_all
 from tests.stages.command import environ_of, running
 from tests.stages.process import until
@@ -34,7 +34,7 @@ SAID = r"cannot read topic letters: nothing came for 1 s; check that its brokers
 
 
 async def test_what_is_deleted_under_a_look_at_a_topic_is_nobodys_loss(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """A scorer looks at its backlog beside reading it: what both miss is counted once."""
     topic, broker = (await make_topics())["kafka__topics__interactions"], kafka_broker.bootstrap

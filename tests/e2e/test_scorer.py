@@ -9,7 +9,7 @@ from random import Random
 
 from monitor.records import read_score_record
 from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce, read_all
 from tests.stages.labelled import all_labels, as_logged, case
 from tests.stages.plain import encoded, interaction
@@ -20,7 +20,7 @@ SECRET = "the moon landing was sponsored by Acme"
 
 
 async def test_every_kind_of_record_ends_in_its_outcome(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Scored, unscorable, tombstone, dead letter: each counted once; no text is logged."""
     topics = await make_topics(partitions=1)
@@ -89,7 +89,7 @@ async def _check_records(broker: str, topic: str) -> None:
 
 
 async def test_the_hash_decides_who_is_judged_on_every_replica(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Judged are exactly the ids whose BLAKE2b lies below q, and q is on their records."""
     topics = await make_topics()
@@ -124,7 +124,7 @@ async def test_the_hash_decides_who_is_judged_on_every_replica(
 
 
 async def test_sigterm_drains_commits_and_hands_over_the_rest(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """What ends within the drain is recorded once; the next scorer does exactly the rest."""
     rng = Random(5)

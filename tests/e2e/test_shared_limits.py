@@ -12,7 +12,7 @@ import pytest
 
 from tests.servers.judge_limits import SlidingLimits
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.servers.redis_server import HOW_TO_GET_REDIS, RedisServer, missing_redis
 from tests.stages.labelled import all_labels, as_logged, case
@@ -28,7 +28,7 @@ SPAN_S = 30.0
 @pytest.mark.parametrize("how", ["redis", "parts"])
 async def test_two_scorers_keep_to_one_limit(
     how: str,
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
     redis_server: RedisServer,

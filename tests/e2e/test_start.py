@@ -15,7 +15,7 @@ from monitor.app.connections import connection
 from monitor.config import load
 from monitor.plan.dry_run import dry_run
 from monitor.runtime.health import Health
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, admin_client, produce
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import KILLED, MonitorProcess, outcomes, total, until
@@ -55,7 +55,7 @@ async def ended(scorer: MonitorProcess, count: int) -> dict[str, int]:
     ("start", "judged"), [("horizon", 5), ("earliest", 13), ("2h", 5), ("5d", 13)]
 )
 async def test_a_new_group_begins_where_it_is_told_to(
-    start: str, judged: int, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    start: str, judged: int, kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """What lies before is neither read nor judged; the dry run counts the same."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -75,7 +75,7 @@ async def test_a_new_group_begins_where_it_is_told_to(
 
 
 async def test_the_latest_is_a_place_that_a_kill_does_not_move(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Killed before its first commit it goes on where it began, and reads what came meanwhile."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -107,7 +107,7 @@ ASKING = {
 
 
 async def test_what_is_unread_and_what_it_costs_is_known_before(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """The price is that of the dry run; half the rate is half the price, and none costs none."""
     topics, broker = await make_topics(partitions=2), kafka_broker.bootstrap
@@ -138,7 +138,7 @@ async def test_what_is_unread_and_what_it_costs_is_known_before(
 
 
 async def test_what_will_be_too_old_is_not_priced(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Only records of four days ago: they are read, since a broker may know no times, and end."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -154,7 +154,7 @@ async def test_what_will_be_too_old_is_not_priced(
 
 
 async def test_a_partition_that_is_added_is_read_from_its_first_record(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Whatever the start is: between its making and our seeing it nobody else has read it."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
@@ -184,7 +184,7 @@ async def test_a_partition_that_is_added_is_read_from_its_first_record(
 async def test_what_is_logged_late_is_too_old_unless_all_is_asked_for(
     settings: dict[str, str],
     scored: int,
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
 ) -> None:

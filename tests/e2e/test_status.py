@@ -9,7 +9,7 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, produce
 from tests.stages.baselines import QUICK, scored
 from tests.stages.command import environ_of, rag_monitor, running
@@ -35,7 +35,7 @@ def interaction(name: str) -> Record:
 
 
 async def test_without_a_monitor_scores_are_computed_from_the_topics(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics
+    kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Mean, number and how far the baseline is; and that no exporter answered."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -67,7 +67,7 @@ async def test_without_a_monitor_scores_are_computed_from_the_topics(
 
 
 async def test_a_running_monitor_is_asked(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """What was read and what became of it; the same numbers as on its page."""
     broker, topics = kafka_broker.bootstrap, await make_topics()
@@ -121,7 +121,7 @@ async def test_a_running_monitor_is_asked(
         await monitor.end()
 
 
-async def test_when_nobody_answers_it_ends_with_three(kafka_broker: KafkaBroker) -> None:
+async def test_when_nobody_answers_it_ends_with_three(kafka_broker: RunningBroker) -> None:
     """One line with both; and an address that is none is the user's."""
     environ = environment(kafka_broker.bootstrap, {"kafka__topics__scores": "rag.nowhere"})
     urls = ("--url", "http://127.0.0.1:9")
@@ -138,7 +138,7 @@ async def test_when_nobody_answers_it_ends_with_three(kafka_broker: KafkaBroker)
 
 
 async def test_something_else_at_the_address_is_told(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """A page without our version is nobody's of ours; the topics answer in its place."""
     broker, topics = kafka_broker.bootstrap, await make_topics()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_topics import admin_client, create_topic
 from tests.servers.ports import free_ports
 from tests.stages.command import environ_of, rag_monitor
@@ -29,7 +29,7 @@ def unmade_topics() -> Topics:
 
 
 async def test_a_missing_topic_is_waited_for_and_named(
-    kafka_broker: KafkaBroker, tmp_path: Path
+    kafka_broker: RunningBroker, tmp_path: Path
 ) -> None:
     """Not ready, alive, the missing topics named; ready as soon as somebody creates them."""
     topics, broker = unmade_topics(), kafka_broker.bootstrap
@@ -51,7 +51,7 @@ async def test_a_missing_topic_is_waited_for_and_named(
 
 
 async def test_topics_are_created_on_request_and_traffic_flows(
-    kafka_broker: KafkaBroker, tmp_path: Path
+    kafka_broker: RunningBroker, tmp_path: Path
 ) -> None:
     """``create_topics`` makes all five as needed; ``traffic`` and ``run`` then agree on counts."""
     topics, broker = unmade_topics(), kafka_broker.bootstrap

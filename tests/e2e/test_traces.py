@@ -14,7 +14,7 @@ import pytest
 from monitor.ingest.formats.otlp import json_spans
 from monitor.ingest.formats.traces import by_trace, root_of
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages import otlp_spans
 from tests.stages.command import environ_of, rag_monitor
@@ -49,7 +49,7 @@ def twins(framework: str, whole: Json) -> list[Record]:
 
 
 async def test_spans_give_the_gauges_of_their_native_twins_whatever_is_killed(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Cut over records, shuffled, some twice, and the scorer killed four times: to 1e-9."""
     broker, topics, random = kafka_broker.bootstrap, await make_topics(), Random(23)
@@ -109,7 +109,7 @@ async def test_spans_give_the_gauges_of_their_native_twins_whatever_is_killed(
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 async def test_a_topic_of_spans_is_recognised_tried_and_looked_at(
-    framework: str, kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    framework: str, kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """From the topic to its interactions in two commands; and doctor says what is split."""
     broker, topics = kafka_broker.bootstrap, await make_topics(partitions=2)

@@ -12,7 +12,7 @@ from typing import Any
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.stages.labelled import Case, all_labels, as_logged, case
 from tests.stages.plain import encoded, interaction
@@ -65,7 +65,7 @@ def below_half(name: str) -> bool:
 
 
 async def test_every_application_is_treated_as_it_is_configured(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """From two topics into outcomes, score records, gauges and lag."""
     rng = Random(7)

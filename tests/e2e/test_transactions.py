@@ -9,7 +9,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from monitor.records import read_score_record
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import read_all
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, total, until
@@ -58,7 +58,7 @@ async def is_idle(process: MonitorProcess, ended: int) -> bool:
     ],
 )
 async def test_nobody_is_behind_a_mark_and_nothing_aborted_is_judged(
-    kafka_broker: KafkaBroker,
+    kafka_broker: RunningBroker,
     make_topics: MakeTopics,
     tmp_path: Path,
     isolation_level: str,
@@ -89,7 +89,7 @@ async def test_nobody_is_behind_a_mark_and_nothing_aborted_is_judged(
 
 
 async def test_what_is_not_committed_yet_waits_and_is_no_lag(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """An open transaction holds up what comes behind it, as for every consumer; then it ends."""
     topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap

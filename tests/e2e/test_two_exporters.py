@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce
 from tests.stages.clocked import set_to
 from tests.stages.process import until
@@ -25,7 +25,7 @@ from tests.stages.two_exporters import (
 
 
 async def test_at_one_clock_they_say_the_same(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """Learning, then over a midnight with late records; a third that starts then agrees, too."""
     topics, rng, clock = await make_topics(), Random(7), tmp_path / "clock"
@@ -58,7 +58,7 @@ async def test_at_one_clock_they_say_the_same(
 
 
 async def test_at_the_clock_on_the_wall_they_say_the_same(
-    kafka_broker: KafkaBroker, make_topics: MakeTopics, tmp_path: Path
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
 ) -> None:
     """``rag-monitor export`` twice, asked in one minute, when the traffic is quiet."""
     topics, rng, now = await make_topics(), Random(8), time.time()

@@ -21,7 +21,13 @@ KAFKA_VERSION = "4.1.1"
 HOW_TO_GET_KAFKA = ".ci/fetch-kafka; apt-get install default-jre-headless"
 # Any 22-character base64 id of 16 bytes: it only has to be the same on every start.
 _CLUSTER_ID = "cmFnLW1vbml0b3ItdGVzdA"
-_JVM = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true"]
+_JVM = [
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+]
 
 
 def kafka_libs() -> Path:
@@ -44,7 +50,19 @@ def class_archive() -> Path:
     return kafka_libs() / "classes.jsa"
 
 
-class KafkaBroker(Started):
+class RunningBroker:
+    """A broker on a port of 127.0.0.1, whoever has started it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    @property
+    def bootstrap(self) -> str:
+        """The value for ``bootstrap_servers``."""
+        return f"127.0.0.1:{self.port}"
+
+
+class KafkaBroker(RunningBroker, Started):
     """One broker with its data, log and settings in ``directory``; a context manager.
 
     All methods block; inside a running event loop call them by ``asyncio.to_thread``.
@@ -63,25 +81,19 @@ class KafkaBroker(Started):
         jvm_options: Sequence[str] = (),
     ) -> None:
         protocols = dict(listeners or {})
-        self.port, controller_port, *more = free_ports(2 + len(protocols))
+        port, controller_port, *more = free_ports(2 + len(protocols))
+        super().__init__(port)
         self.ports = dict(zip(protocols, more, strict=True))
         self.log = directory / "broker.log"
         self._directory = directory
         self._settings = directory / "server.properties"
-        self._properties = _properties(directory, self.port, controller_port) | dict(
-            properties or {}
-        )
+        self._properties = _properties(directory, port, controller_port) | dict(properties or {})
         for name, protocol in protocols.items():
             for key in ("listeners", "advertised.listeners"):
                 self._properties[key] += f",{name}://{self.address(name)}"
             self._properties["listener.security.protocol.map"] += f",{name}:{protocol}"
         self._format_options, self._jvm_options = format_options, jvm_options
         self._process: GuardedProcess | None = None
-
-    @property
-    def bootstrap(self) -> str:
-        """The value for ``bootstrap_servers``."""
-        return f"127.0.0.1:{self.port}"
 
     def address(self, listener: str) -> str:
         """The value for ``bootstrap_servers`` at one of ``listeners``."""
@@ -214,6 +226,11 @@ def _properties(directory: Path, port: int, controller_port: int) -> dict[str, s
         # After a SIGKILL the next start waits until the session of the last one is over.
         "broker.session.timeout.ms": "2000",
         "broker.heartbeat.interval.ms": "500",
+        # What waits for work wakes now and then: fewer threads than on a machine of its own.
+        "num.network.threads": "1",
+        "num.io.threads": "4",
+        "background.threads": "1",
+        "group.coordinator.threads": "1",
         # Nothing of what is idle need be written down: most brokers here are, most of the time.
         "metadata.max.idle.interval.ms": "0",
     }

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 
 from tests.servers.guarded import GuardedProcess
-from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, missing_kafka
+from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_classes import is_usable
 from tests.servers.kafka_topics import Record, create_topic, produce, read_all
 from tests.servers.ports import free_ports
@@ -29,7 +29,7 @@ time.sleep(600)
 """
 
 
-async def test_what_is_produced_is_read(kafka_broker: KafkaBroker) -> None:
+async def test_what_is_produced_is_read(kafka_broker: RunningBroker) -> None:
     """Key, value, headers, partition, time and offset come back; a tombstone stays one."""
     await create_topic(kafka_broker.bootstrap, "read-back", partitions=2)
     written = [
@@ -42,7 +42,7 @@ async def test_what_is_produced_is_read(kafka_broker: KafkaBroker) -> None:
     assert await read_all(kafka_broker.bootstrap, "read-back") == placed
 
 
-async def test_offsets_are_found_by_time(kafka_broker: KafkaBroker) -> None:
+async def test_offsets_are_found_by_time(kafka_broker: RunningBroker) -> None:
     """The first record at or after a time; None after the last."""
     await create_topic(kafka_broker.bootstrap, "by-time")
     records = [Record(b"x", None, 0, 1_000 * n) for n in range(1, 6)]
@@ -58,7 +58,7 @@ async def test_offsets_are_found_by_time(kafka_broker: KafkaBroker) -> None:
     assert (between.offset, after) == (2, None)
 
 
-async def test_topics_are_created_once_and_only_on_purpose(kafka_broker: KafkaBroker) -> None:
+async def test_topics_are_created_once_and_only_on_purpose(kafka_broker: RunningBroker) -> None:
     """Creating a topic again raises; using one that is not there does not create it."""
     await create_topic(kafka_broker.bootstrap, "once", config={"cleanup.policy": "compact"})
     with pytest.raises(TopicAlreadyExistsError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from monitor.records import JudgeIdentity, Outcome, SamplingRecord, ScoreRecord, Source
-from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import Record
 from tests.stages.clocked import CLOCK
 from tests.stages.process import MonitorProcess, total, until
@@ -96,7 +96,7 @@ async def pages(exporters: list[MonitorProcess]) -> list[list[str]]:
 
 @asynccontextmanager
 async def running(
-    broker: KafkaBroker, topics: Topics, directory: Path, names: list[str], module: str
+    broker: RunningBroker, topics: Topics, directory: Path, names: list[str], module: str
 ) -> AsyncIterator[list[MonitorProcess]]:
     """Exporters that are ready."""
     settings = {**topics, **SETTINGS}
