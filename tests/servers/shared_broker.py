@@ -7,10 +7,11 @@ the whole suite takes.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, Thread
+from threading import Thread
 
 from tests.servers.kafka_broker import KafkaBroker, RunningBroker
 
@@ -27,30 +28,35 @@ class SharedBroker:
         self._listener = Listener(self.address)
         # Topics of all tests of a run lie on it.
         self._broker = KafkaBroker(Path(self._folder.name), jvm_options=["-Xmx1g"])
-        self._turn, self._is_started = Lock(), False
-        Thread(target=self._answer, daemon=True).start()
+        self._is_started, self._closes = False, False
+        self._keeper = Thread(target=self._answer, daemon=True)
+        self._keeper.start()
 
     def _answer(self) -> None:
         while True:
             with self._listener.accept() as asking:
-                asking.send(self._place())
+                if self._closes:
+                    return
+                with suppress(OSError):  # who asked may be gone
+                    asking.send(self._place())
 
     def _place(self) -> int | str:
         """Its port; or why it did not start, which is tried again when somebody asks again."""
-        with self._turn:
-            if not self._is_started:
-                try:
-                    self._broker.start()
-                except RuntimeError as error:
-                    return str(error)
-                self._is_started = True
-            return self._broker.port
+        if not self._is_started:
+            try:
+                self._broker.start()
+            except RuntimeError as error:
+                return str(error)
+            self._is_started = True
+        return self._broker.port
 
     def close(self) -> None:
-        """Stop the broker, if anybody has asked for it; nobody can ask any more."""
-        with self._turn:
-            self._listener.close()
-            self._broker.stop()
+        """End the broker, if anybody has asked for it; nobody can ask any more."""
+        self._closes = True
+        with Client(self.address):  # wakes who waits for somebody
+            self._keeper.join()
+        self._listener.close()
+        self._broker.kill()  # nobody needs what is on it: an end in order takes its time
         self._folder.cleanup()
 
 
