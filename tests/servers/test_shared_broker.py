@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from multiprocessing.connection import Client
 from pathlib import Path
 
@@ -14,15 +15,17 @@ from tests.tools import requires_tool
 
 
 @pytest.fixture
-def another(monkeypatch: pytest.MonkeyPatch) -> shared_broker.SharedBroker:
+def another(monkeypatch: pytest.MonkeyPatch) -> Iterator[shared_broker.SharedBroker]:
     """One beside that of this run, which nobody else asks."""
     found = shared_broker.SharedBroker()
     monkeypatch.setenv(shared_broker.ADDRESS, found.address)
-    return found
+    yield found
+    if Path(found.address).exists():
+        found.close()
 
 
 def test_all_ask_the_same(kafka_broker: RunningBroker) -> None:
-    """Whoever asks later, and from another process, gets the port of the first answer."""
+    """Whoever asks later is told of the broker that runs, and starts none."""
     assert shared_broker.shared().bootstrap == kafka_broker.bootstrap
 
 
@@ -38,7 +41,6 @@ def test_who_asks_is_told_why_there_is_none(
     Client(another.address).close()
     with socket.create_connection(("127.0.0.1", shared_broker.shared().port)):
         pass
-    another.close()
 
 
 def test_where_nobody_asks_nothing_runs(another: shared_broker.SharedBroker) -> None:

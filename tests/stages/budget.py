@@ -29,6 +29,9 @@ def noon_zone(now: float) -> str:
 
     Of use where the rules' clock is the machine's: they are silent about a budget that is spent
     within the half hour before its day ends.
+
+    >>> noon_zone(0.0), noon_zone(43_200.0), noon_zone(86_399.0)
+    ('Etc/GMT-12', 'Etc/GMT+0', 'Etc/GMT+11')
     """
     east = 12 - datetime.fromtimestamp(now, UTC).hour
     return f"Etc/GMT{-east:+d}"

@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.forked import ForkedProcess, forks
 from tests.servers.guarded import GuardedProcess
+from tests.stages.command import environ_of
 
 Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
@@ -117,14 +118,8 @@ class MonitorProcess:
         **settings: Any,
     ) -> None:
         self.log = directory / f"{name}.log"
-        env = {
-            "RAG_MONITOR_KAFKA__BOOTSTRAP_SERVERS": bootstrap,
-            "RAG_MONITOR_HTTP__PORT": "0",
-            "RAG_MONITOR_LOG__FORMAT": "json",
-            "RAG_MONITOR_KAFKA__SESSION_TIMEOUT_S": "120",
-        }
-        for key, value in settings.items():
-            env["RAG_MONITOR_" + key.upper()] = str(value)
+        usual = {"http__port": 0, "log__format": "json", "kafka__session_timeout_s": 120}
+        env = environ_of(bootstrap, {**usual, **settings})
         self._before = self.log.stat().st_size if self.log.exists() else 0
         self._process = self._begun(module, [command, *arguments], env)
         self.url = ""
