@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from monitor.exporter.scores.outlook import Outlook
 from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_in_words
 from monitor.exporter.serve.missing import MissingMetric
-from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
+from monitor.exporter.serve.score_tables import BEYOND_NORMAL, ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
 from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
 from monitor.metrics.catalogue import CATALOGUE
@@ -189,6 +189,8 @@ def _of_a_week(found: Outlook) -> str:
 def _row(found: ScoreRow) -> _PageRow:
     better = CATALOGUE[found.metric].higher_is_better
     state = "worse" if found.is_worse else "no alarm" if found.normal is not None else ""
+    if found.is_beyond and not found.is_worse:
+        state = BEYOND_NORMAL
     if found.normal is None and found.is_watched:
         state = "learning" if found.is_learned else "no baseline: set or freeze it"
     sign = "≥" if better else "≤"

@@ -10,7 +10,13 @@ from markupsafe import Markup
 
 from monitor.exporter.scores.aggregator import ScoreAggregator, SeriesKey
 from monitor.exporter.scores.detectors import DriftKey
-from monitor.exporter.serve.score_tables import Pair, ScoreRow, ScoreTable, score_tables
+from monitor.exporter.serve.score_tables import (
+    BEYOND_NORMAL,
+    Pair,
+    ScoreRow,
+    ScoreTable,
+    score_tables,
+)
 from monitor.exporter.serve.templates import PAGES
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records.alarm import AlarmRecord
@@ -215,7 +221,7 @@ def _state(one: LiveRow) -> str:
         return "learning {:,} of {:,}".format(*one.learning)
     if row.normal is None:
         return "not watched"
-    return "beyond normal, no alarm" if row.is_beyond else "as normal"
+    return BEYOND_NORMAL if row.is_beyond else "as normal"
 
 
 def percent(value: float) -> str:

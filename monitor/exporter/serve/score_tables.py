@@ -14,6 +14,8 @@ from monitor.exporter.scores.outlook import Outlook
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.stats.estimate import Estimate
 
+#: Of a number that ``is_beyond``.
+BEYOND_NORMAL: Final = "beyond normal, no alarm"
 #: Of a window that is to be shown: fewer scored interactions say little.
 FEW: Final = 5.0
 

@@ -19,7 +19,7 @@ from monitor.exporter.serve.front_page import (
     front_page,
 )
 from monitor.exporter.serve.missing import MissingMetric
-from monitor.exporter.serve.score_tables import ScoreRow, ScoreTable
+from monitor.exporter.serve.score_tables import BEYOND_NORMAL, ScoreRow, ScoreTable
 from monitor.judge.limits.budget import BudgetStatus, over_budget
 from monitor.judge.observers import CountedCalls
 from monitor.judge.pipeline.complaints import ReplyTally
@@ -204,6 +204,16 @@ def test_rows_end_somewhere() -> None:
 
 
 ROW = ScoreRow("faithfulness", 0.9, 0.85, 0.93, 1200.4, 0.92, is_watched=True, is_worse=True)
+
+
+@pytest.mark.parametrize(("normal", "state"), [(0.94, BEYOND_NORMAL), (0.92, "no alarm")])
+def test_a_number_beyond_normal_is_found_below(normal: float, state: str) -> None:
+    """At the top stands that there is one, without an alarm: its row says that it is this one."""
+    row = ROW._replace(normal=normal, is_worse=False)
+    tables = [ScoreTable("bot", "llm@1", "5m", [row], None)]
+    page = front_page(Front("1", ["export"], scores=lambda: tables), {}, {}, NOW)
+    said = " ".join(Read(page).sections["Scores"].split())
+    assert f"1,200 ≥ {normal:.3f} {state}" in said
 
 
 def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
