@@ -14,28 +14,28 @@ from monitor.status.bars import bar, cell, course, scale
 from monitor.status.history import KEPT_S, ScrapeHistory
 from monitor.status.layout import Layout
 
-#: Short enough for the first column; a metric without one shows its arrow only.
-MEANINGS: Final[Mapping[str, str]] = {
-    "faithfulness": "claims that passages support",
-    "noise_sensitivity_relevant": "wrong, by a relevant passage",
-    "noise_sensitivity_irrelevant": "wrong, by irrelevant ones",
-    "incorrect_claims": "wrong by the reference",
-    "hallucination": "wrong, and in no passage",
-    "faithfulness_by_passage": "claims that one passage supports",
-    "self_knowledge": "right, and in no passage",
-    "claim_precision": "right by the reference",
-    "claim_recall": "reference claims that it says",
-    "claim_f1": "both of these",
+#: ``plain`` of the catalogue, or fewer of its words: short enough for the first column.
+WORDS: Final[Mapping[str, str]] = {
+    "faithfulness": "claims the passages support",
+    "noise_sensitivity_relevant": "wrong from relevant passages",
+    "noise_sensitivity_irrelevant": "wrong from irrelevant passages",
+    "incorrect_claims": "wrong claims",
+    "hallucination": "wrong claims from no passage",
+    "faithfulness_by_passage": "claims one passage supports",
+    "self_knowledge": "right claims from no passage",
+    "claim_precision": "right claims",
+    "claim_recall": "reference claims answered",
+    "claim_f1": "agreement with reference (F1)",
     "context_recall": "reference claims retrieved",
     "context_precision": "passages that are relevant",
-    "context_utilization": "said of what was retrieved",
-    "irrelevant_context_reliance": "only by irrelevant ones",
-    "answered": "responses that claim anything",
-    "retrieved": "with a passage",
-    "answer_relevance": "that address the question",
+    "context_utilization": "retrieved claims that are used",
+    "irrelevant_context_reliance": "from irrelevant passages",
+    "answered": "questions that are answered",
+    "retrieved": "questions with passages",
+    "answer_relevance": "that answer the question",
 }
 #: They tell of the incident, on the smallest terminal, too.
-CHOSEN: Final = tuple(MEANINGS)[:5]
+CHOSEN: Final = tuple(WORDS)[:5]
 _ARROWS: Final = {True: " ↑", False: " ↓", None: ""}
 
 #: The colour of a metric's gauge, so many seconds after the start.
@@ -80,5 +80,6 @@ def _course(history: ScrapeHistory, metric: str, window: str, width: int, colour
 
 def _title(metric: Metric) -> Text:
     arrow = _ARROWS[metric.higher_is_better]
-    meaning = (f"\n   {MEANINGS.get(metric.name, '')}", "dim")
-    return Text.assemble((f" {metric.name}", "bold"), (arrow, "dim"), meaning)
+    # A metric that somebody has added has all of its words.
+    words = (f"\n  {WORDS.get(metric.name, metric.plain)}", "dim")
+    return Text.assemble((f" {metric.name}", "bold"), (arrow, "dim"), words)
