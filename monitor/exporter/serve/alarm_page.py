@@ -28,6 +28,8 @@ UNWATCHED: Final = (
     "Nothing is watched yet: there is no baseline, so nothing can be said to be worse."
 )
 BEYOND: Final = "No alarm is open, but a number lies beyond what is normal: see below."
+#: By its detector; the record comes a moment later, and never where it cannot be written.
+UNTOLD: Final = "A number is worse than normal, but its alarm is not written yet: see below."
 UNREAD: Final = "Whether anything is worse than normal is not known yet."
 
 
@@ -36,6 +38,8 @@ def calm_in_words(rows: Iterable[ScoreRow]) -> str:
     watched = [row for row in rows if row.normal is not None]
     if not watched:
         return UNWATCHED
+    if any(row.is_worse for row in watched):
+        return UNTOLD
     return BEYOND if any(row.is_beyond for row in watched) else CALM
 
 

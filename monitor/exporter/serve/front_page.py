@@ -19,7 +19,7 @@ from monitor.exporter.serve.score_tables import BEYOND_NORMAL, ScoreRow, ScoreTa
 from monitor.exporter.serve.templates import PAGES
 from monitor.judge.limits.budget import CAN_JUDGE, OVER_BUDGET, BudgetStatus
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.records.alarm import AlarmRecord
+from monitor.records.alarm import AlarmRecord, alarm_key
 from monitor.records.control import PauseRecord
 from monitor.records.outcome import RecentOutcomes
 
@@ -110,7 +110,7 @@ def front_page(
     scores = None if front.scores is None else front.scores()
     unknown = front.alarms is None or (waiting and not front.alarms)
     sections = [
-        _alarms(front.alarms, front.paused, front.missing()),
+        _alarms(front, scores or ()),
         _outcomes(front.outcomes),
         _paused(front.paused, front.pauses_read),
         _health(waiting, stuck),
@@ -270,15 +270,23 @@ def _state(name: str, state: str, paused: Sequence[PauseRecord], waits: bool) ->
     return _PageLine(f"{name}: {state}{means}")
 
 
-def _alarms(
-    alarms: Sequence[AlarmRecord] | None,
-    paused: Sequence[PauseRecord] | None,
-    missing: Sequence[MissingMetric],
-) -> _PageSection:
-    if alarms is None:
+def _alarms(front: Front, scores: Sequence[ScoreTable]) -> _PageSection:
+    if front.alarms is None:
         elsewhere = "This process knows of no alarms: see the page of the exporter."
         return _PageSection("Alarms", note=_PageLine(elsewhere))
-    none = "; none opens where judging is paused" if paused else ""
-    rows = [_PageLine(f": {one.answer}", "Open") for one in alarms]
-    rows += [_PageLine(f": {one}", "No value") for one in missing]
+    none = "; none opens where judging is paused" if front.paused else ""
+    rows = [_PageLine(f": {one.answer}", "Open") for one in front.alarms]
+    rows += [_PageLine(f": {one}", "Not written yet") for one in _untold(front.alarms, scores)]
+    rows += [_PageLine(f": {one}", "No value") for one in front.missing()]
     return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))
+
+
+def _untold(alarms: Sequence[AlarmRecord], scores: Sequence[ScoreTable]) -> list[str]:
+    """What is worse than normal by its detector, while no record says so."""
+    told = {one.key for one in alarms}
+    return [
+        f"{row.metric} of {table.application} ({table.judge}) is worse than normal"
+        for table in scores
+        for row in table.rows
+        if row.is_worse and alarm_key(row.metric, table.application, table.judge) not in told
+    ]

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.scores.outlook import Outlook
-from monitor.exporter.serve.alarm_page import CALM, UNWATCHED
+from monitor.exporter.serve.alarm_page import CALM, UNTOLD, UNWATCHED
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
@@ -27,6 +27,7 @@ from monitor.records import Usage
 from monitor.records.control import PauseRecord
 from monitor.records.outcome import RecentOutcomes
 from monitor.telemetry import ScorerTelemetry
+from tests.stages.alarm_records import alarm
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NOW = datetime(2026, 11, 20, 11, tzinfo=UTC)
@@ -216,6 +217,20 @@ def test_a_number_beyond_normal_is_found_below(normal: float, state: str) -> Non
     assert f"1,200 ≥ {normal:.3f} {state}" in said
 
 
+def test_an_alarm_whose_record_is_still_to_come_is_told() -> None:
+    """Its detector sees it a moment before it is written: neither top nor list call that calm."""
+    tables = [ScoreTable("bot", "llm@1", "5m", [ROW], None)]
+    front = Front("1", ["export"], alarms=(), scores=lambda: tables)
+    page = front_page(front, {}, {}, NOW)
+    assert UNTOLD in page
+    told = "Not written yet: faithfulness of bot (llm@1) is worse than normal"
+    assert Read(page).sections["Alarms"].strip() == told
+    written = alarm(metric=ROW.metric, application="bot", judge="llm@1")
+    page = front_page(front._replace(alarms=[written]), {}, {}, NOW)
+    assert UNTOLD not in page
+    assert Read(page).sections["Alarms"].strip() == f"Open: {written.answer}"
+
+
 def test_scores_stand_there_with_bounds_number_and_what_is_normal() -> None:
     """For each application and metric; learning with its progress; the open alarm is set off."""
     low = ROW._replace(metric="hallucination", normal=None, is_worse=False)
@@ -286,7 +301,8 @@ def test_what_nobody_learns_is_not_said_to_be_learning() -> None:
 def test_calm_is_said_only_where_something_is_watched() -> None:
     """Without a baseline nothing can be worse than it."""
     pages = []
-    for row in (ROW, ROW._replace(normal=None, is_worse=False)):
+    calm = ROW._replace(is_worse=False)
+    for row in (calm, calm._replace(normal=None)):
         tables = [ScoreTable("bot", "llm@1", "5m", [row], None)]
         front = Front("1", ["export"], alarms=(), scores=partial(list, tables))
         pages.append(front_page(front, {}, {}, NOW))
