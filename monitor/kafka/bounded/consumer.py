@@ -417,7 +417,8 @@ class BoundedConsumer(AIOKafkaConsumer):
         new = [part for part, one in committed.items() if one.offset == UNKNOWN_OFFSET]
         ids: Mapping[str, str] | None = None
         with suppress(*_NO_ANSWER):
-            ids = await self._ids_now({part.topic for part in committed})
+            found_ids = await self._ids_now({part.topic for part in committed})
+            ids = self.logs.not_outdated(found_ids)
         # Of what is begun now the next look learns what log it is, where nobody has answered.
         self.logs.begun(new, ids or {})
         found: dict[TopicPartition, int] = {}
