@@ -90,9 +90,10 @@ async def test_clocks_that_are_ahead_are_no_silence(kafka_broker: RunningBroker)
 
 async def test_an_empty_last_day_is_looked_past(kafka_broker: RunningBroker) -> None:
     """A weekend is over, and more are there of the days before it than are read one by one."""
-    until = midnight() - 2 * DAY_S
+    today = midnight()
+    until = today - 2 * DAY_S
     here = await topics(kafka_broker, scored_at(evenly(until - 2 * DAY_S, until, 24_000)))
-    found = await here.pace(midnight() + 1.0)
+    found = await here.pace(today + 1.0)
     assert found.per_day == pytest.approx(24_000 / 4, rel=0.01)
     (one,) = found.seen.found
     assert one.per_day == pytest.approx(24_000 / 4, rel=0.01)
@@ -100,9 +101,10 @@ async def test_an_empty_last_day_is_looked_past(kafka_broker: RunningBroker) -> 
 
 async def test_a_friday_alone_is_not_nothing(kafka_broker: RunningBroker) -> None:
     """All that there is was scored on the day before a weekend: it counts until there is more."""
-    until = midnight() - 2 * DAY_S
+    today = midnight()
+    until = today - 2 * DAY_S
     here = await topics(kafka_broker, scored_at(evenly(until - DAY_S, until, 450)))
-    found = await here.pace(midnight() + 1.0)
+    found = await here.pace(today + 1.0)
     assert found.per_day == pytest.approx(450 / 3, rel=0.01)
     assert found.span == HorizonSpan(4 * DAY_S, 8 * DAY_S)
     (one,) = found.seen.found
@@ -185,4 +187,5 @@ async def test_only_values_of_what_is_watched_are_judged(kafka_broker: RunningBr
 
 
 def _whole_days(a_day: int) -> list[float]:
-    return evenly(midnight() - 3 * DAY_S, midnight(), 3 * a_day)
+    today = midnight()
+    return evenly(today - 3 * DAY_S, today, 3 * a_day)
