@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from monitor.control.state import WrittenAt
@@ -29,6 +29,11 @@ class LatestRecords(Generic[R]):
     def __init__(self, kind: type[R], after: Callable[[R | None, R], R] | None = None) -> None:
         self._kind, self._after = kind, after
         self._held: dict[str, R] = {}
+
+    @property
+    def by_key(self) -> Mapping[str, R]:
+        """All that hold."""
+        return self._held
 
     def of(self, key: str) -> R | None:
         """What holds; None while there is none."""

@@ -15,7 +15,9 @@ from zoneinfo import ZoneInfo
 from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.control.latest_records import LatestRecords
+from monitor.control.state import ControlState
+from monitor.errors import DependencyRefused
 from monitor.exporter.period import is_evidence, is_for_lack_of_money
 from monitor.exporter.scores.detectors import Normal
 from monitor.exporter.scores.folding import JudgedApplication
@@ -23,7 +25,7 @@ from monitor.judge.limits.budget import day_of_money
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.plan.first_evidence import most_held_s
-from monitor.records.control import BaselineRecord, Removed, baseline_key, read_control_record
+from monitor.records.control import BASELINE, BaselineRecord, baseline_key
 from monitor.stats.period import DAY_S, HorizonSpan
 
 #: Score records that are read, at most; and for how many seconds.
@@ -276,19 +278,12 @@ def score_line(line: bytes | None, watched: Collection[str]) -> ScoreLine | None
 
 async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord]:
     """None before there is such a topic."""
-    found: dict[str, BaselineRecord] = {}
-    if topic not in scan.partitions:
-        return found
-    async for record in scan.records(topic):
-        try:
-            control = read_control_record(record.key, record.value)
-        except RecordSkipped:
-            continue
-        if isinstance(control, Removed):
-            found.pop(control.key, None)
-        elif isinstance(control, BaselineRecord):
-            found[control.key] = beside_decisions(found.get(control.key), control)
-    return found
+    latest = LatestRecords(BaselineRecord, beside_decisions)
+    if topic in scan.partitions:
+        state = ControlState({BASELINE: latest.apply})
+        async for record in scan.records(topic):
+            state.apply_record(record)
+    return latest.by_key
 
 
 def made(

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from monitor import __version__
 from monitor.app.inspection import LookupAccess
 from monitor.control.latest_alarms import LatestAlarms
+from monitor.control.latest_records import LatestRecords
+from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.ingest.dead_letter_headers import read_dead_letter
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.records import read_score_record
-from monitor.records.control import CorrectionRecord, Removed, read_control_record
+from monitor.records.control import CORRECTION, CorrectionRecord
 from monitor.report.chain import PartitionChain, SealedPartition, difference
 from monitor.report.frame import (
     AuditReport,
@@ -54,11 +56,12 @@ async def made(
             scan, access.scores, since, lambda record: record.timestamp < until_ms, counts
         )
         dead_letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
-        alarms, corrections = LatestAlarms(), dict[str, CorrectionRecord]()
+        alarms, corrections = LatestAlarms(), LatestRecords(CorrectionRecord)
+        control = ControlState({CORRECTION: corrections.apply})
         async for record in scan.records(places.alarms):
             alarms.apply(record.key, record.value)
         async for record in scan.records(access.control):
-            _hold(corrections, record)
+            control.apply_record(record)
     found = (reported(one, since, until) for one in alarms.by_key.values())
     return AuditReport(
         made_at=now,
@@ -73,7 +76,7 @@ async def made(
         judges=counts.judges(),
         dead_letters=dead_letters,
         alarms=tuple(sorted((one for one in found if one is not None), key=lambda one: one.since)),
-        corrections=tuple(corrections.values()),
+        corrections=tuple(corrections.by_key.values()),
         seals=seals,
     )
 
@@ -111,17 +114,6 @@ async def _dead_letters(
             else:
                 found[f"{dead_letter.stage}: {dead_letter.cause}"] += 1
     return dict(sorted(found.items()))
-
-
-def _hold(corrections: dict[str, CorrectionRecord], record: KafkaRecord) -> None:
-    try:
-        found = read_control_record(record.key, record.value)
-    except RecordSkipped:
-        return
-    if isinstance(found, Removed):
-        corrections.pop(found.key, None)
-    elif isinstance(found, CorrectionRecord):
-        corrections[found.key] = found
 
 
 async def differences(places: ReportPlaces, report: AuditReport) -> list[str]:
