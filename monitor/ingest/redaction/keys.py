@@ -92,7 +92,7 @@ def keys(text: str) -> Iterator[TextMatch]:
     for match in known_makes(text):
         yield TextMatch(match.start(), match.end(), match[0])
     lower = in_lower_case(text)
-    has_place = any(word in lower for word in _ALL_PLACES)
+    has_place = any(map(lower.__contains__, _ALL_PLACES))
     if has_place:
         yield from _placed(text, lower)
     if "basic" in lower:
@@ -106,7 +106,7 @@ def keys(text: str) -> Iterator[TextMatch]:
 
 def known_makes(text: str) -> Iterator[re.Match[str]]:
     """All matches of ``KNOWN_MAKE``."""
-    if any(mark in text for mark in _MARKS):
+    if any(map(text.__contains__, _MARKS)):
         yield from _near(_MARK.finditer(text), KNOWN_MAKE, text, before=1)  # [spr]k_live_
 
 

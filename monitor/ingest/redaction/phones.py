@@ -26,6 +26,7 @@ _NATIONAL = re.compile(
 _DATE = re.compile(
     r"\d{4}([ .\-/])\d{1,2}\1\d{1,2}(?:\D|$)|\d{1,2}([.\-/])\d{1,2}\2(?:19|20)\d\d(?:\D|$)"
 )
+_THREE_GROUPS = re.compile(r"\D*\d+(?:\D+\d+){2}")
 _CHINESE_MOBILE = re.compile(r"1[3-9]\d{9}")
 _TOLD = re.compile(
     r"(?i:tel|telephone|phone|mobile|cell|fax|whatsapp|call|ring|text|dial|telefon|handy|mobil|rufnummer"
@@ -95,8 +96,7 @@ def _is_written_like_one(match: re.Match[str]) -> bool:
     raw = match[0]
     if _DATE.match(raw):
         return False
-    groups = re.findall(r"\d+", raw)
-    if raw[0] in "(0" or len(groups) >= 3 or _CHINESE_MOBILE.fullmatch(raw):
+    if raw[0] in "(0" or _THREE_GROUPS.match(raw) or _CHINESE_MOBILE.fullmatch(raw):
         return True
     before = match.string[max(0, match.start() - 30) : match.start()]
     # All of these words end with a letter: quick to say of the digits of a table.

@@ -200,6 +200,8 @@ def _near(
     one: _Stretch, start: int, end: int, searches: Sequence[Search]
 ) -> list[tuple[str, TextMatch]]:
     """What the first search that finds something finds there."""
+    if start == end:  # as before every value that follows a token
+        return []
     piece = one.piece(start, end)
     sure = len(piece.text)
     for search in searches:

@@ -174,9 +174,10 @@ class _Typed:
         if piece.is_too_short or (self.kind in NUMBERS and not piece.may_hold_numbers):
             return ()
         seen = piece.shadow
-        return (
-            TextMatch(*seen.place(start, end), value) for start, end, value in self.find(seen.plain)
-        )
+        found = self.find(seen.plain)
+        if seen.is_in_place:  # as most are, and it is looked into many times for a chain
+            return found
+        return (TextMatch(*seen.place(start, end), value) for start, end, value in found)
 
     def sure(self, piece: Piece) -> int:
         return len(piece.text)  # none is longer than what is left of a window

@@ -123,6 +123,11 @@ class Shadow:
         self.plain = plain
         self._odds = odds
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether each of its signs stands where that of the text does."""
+        return self._odds is None
+
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text ``plain[start:end]`` stands; signs without a width around it do not."""
         if self._odds is None:
