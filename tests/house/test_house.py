@@ -43,11 +43,13 @@ POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{+[0-9]*,?[0-9]*\}+)\+")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(folder: str) -> Iterator[tuple[str, Function]]:
-    """Every function below a folder, with where it stands."""
+def functions(folder: str, begins: str = "") -> Iterator[tuple[str, Function]]:
+    """Every function below a folder whose name begins so, with where it stands."""
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, Function):
+        text = path.read_text(encoding="utf-8")
+        # To parse all of them takes a while.
+        for node in statements(ast.parse(text)) if f"def {begins}" in text else ():
+            if isinstance(node, Function) and node.name.startswith(begins):
                 yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
 
 
@@ -99,12 +101,9 @@ def test_functions_are_short() -> None:
 
 def test_every_test_states_its_fact() -> None:
     """Every test function has a docstring."""
-    silent = [
-        where
-        for where, node in functions("tests")
-        if node.name.startswith("test_") and not ast.get_docstring(node)
-    ]
-    assert silent == []
+    stated = {where: ast.get_docstring(node) for where, node in functions("tests", "test_")}
+    assert len(stated) > 1_000
+    assert [where for where, said in stated.items() if not said] == []
 
 
 @pytest.mark.parametrize("held", [r"(?:a|bc)*+", r"(?:a|bc){1,8}+", r"(a|bc)?+", "(a){{2}}++"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import get_font_names
+from matplotlib.font_manager import FontManager, fontManager, get_font_names, json_dump
 
 from monitor.config.evaluating import RiskSettings
 from monitor.evaluate.outcome import FileOutcome
@@ -51,21 +51,20 @@ def test_a_font_that_was_installed_later_is_found(tmp_path: Path) -> None:
     """As the warning says: matplotlib keeps the list that it made when it was first used."""
     if not set(CJK_FONTS) & set(get_font_names()):
         requires_tool("a Chinese font", "none", "apt-get install fonts-wqy-zenhei")
-    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
-
-    def said(code: str) -> str:
-        command = [sys.executable, "-W", "error", "-c", code, str(tmp_path)]
-        return subprocess.run(
-            command, env=environment, check=True, text=True, capture_output=True
-        ).stdout
-
-    said("import matplotlib.font_manager")
-    (kept,) = tmp_path.glob("fontlist-*.json")
+    kept = tmp_path / f"fontlist-v{FontManager.__version__}.json"
+    json_dump(fontManager, kept)
     fonts = json.loads(kept.read_text())
     files = {font["fname"] for font in fonts["ttflist"] if font["name"] in CJK_FONTS}
     fonts["ttflist"] = [font for font in fonts["ttflist"] if font["fname"] not in files]
     kept.write_text(json.dumps(fonts))
-    assert "1 plots written" in (told := said(_DRAW))
+    told = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _DRAW, str(tmp_path)],
+        env={**os.environ, "MPLCONFIGDIR": str(tmp_path)},
+        check=True,
+        text=True,
+        capture_output=True,
+    ).stdout
+    assert "1 plots written" in told
     assert "warning" not in told
 
 
