@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from subprocess import CompletedProcess
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -58,10 +60,16 @@ def gauges(page: str) -> dict[tuple[str, str], float]:
     }
 
 
-@pytest.mark.parametrize("at", ["2026-11-20T12:01:00Z", "2026-11-20T13:01:00+01:00"])
-def test_a_file_gives_the_gauges(at: str, scores: Path) -> None:
+@pytest.mark.parametrize(
+    ("at", "run"),
+    [("2026-11-20T12:01:00Z", started), ("2026-11-20T13:01:00+01:00", rag_monitor)],
+    ids=["started, of UTC", "forked, of another zone"],
+)
+def test_a_file_gives_the_gauges(
+    at: str, run: Callable[..., CompletedProcess[str]], scores: Path
+) -> None:
     """The records as of a time, without Kafka; what was left out is counted."""
-    result = started("export", "--from-file", scores, "--at", at, "--print")
+    result = run("export", "--from-file", scores, "--at", at, "--print")
     assert (result.returncode, result.stderr) == (0, "")
     found = gauges(result.stdout)
     assert {window for _, window in found} == {"5m", "1h", "24h"}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from monitor.config import START_HERE, Settings, load, paths
-from tests.stages.command import one_line, rag_monitor, started
+from tests.stages.command import one_line, rag_monitor
 
 SECRET = "hunter2-4711"
 
@@ -38,7 +38,7 @@ def test_check_prints_what_is_in_effect(tmp_path: Path) -> None:
 def test_what_check_prints_is_a_configuration(tmp_path: Path) -> None:
     """Its output, as a file, is in effect what it was printed from."""
     file = tmp_path / "config.yaml"
-    file.write_text(started("config", "check").stdout, encoding="utf-8")
+    file.write_text(rag_monitor("config", "check").stdout, encoding="utf-8")
     assert load({}, file) == Settings()
 
 
