@@ -1,19 +1,18 @@
 """The demo without Kafka and without waiting: its own traffic, judge, books and report.
 
-Everything is what runs in ``rag-monitor demo``, but the clock and the topics: a score record is
-there as soon as its interaction happens, and what is published holds at the next look.
+Everything is what runs in ``rag-monitor demo``, but the clock, the topics and the text of a page:
+a score record is there as soon as its interaction happens, and what is published holds at the next
+look.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry
 
 from monitor.app.scores import aggregators
 from monitor.demo.chronicle import Chronicle
@@ -25,7 +24,7 @@ from monitor.exporter.alarms.transitions import transitions
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.schedule import show
 from monitor.exporter.serve.collector import QualityCollector
-from monitor.exporter.serve.scrape import READ, read
+from monitor.exporter.serve.scrape import READ, page_of
 from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.ingest.formats import native
 from monitor.judge.offline.judge import OfflineJudge
@@ -41,19 +40,6 @@ from monitor.telemetry import ExporterTelemetry
 START: Final = 20_778 * 86_400 + 18_000
 #: Seconds between looks of the learner and at the detectors, as in the demo.
 LOOK_EVERY_S: Final = 0.5
-
-
-class _OnlyRead(Collector):
-    """Of a registry, what somebody who reads its page looks at."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        """The families of which a line is read."""
-        for family in self._registry.collect():
-            if any(sample.name.startswith(READ) for sample in family.samples):
-                yield family
 
 
 class Simulation:
@@ -96,8 +82,11 @@ class Simulation:
         )
 
     def _page(self) -> ScrapedPage:
-        """What a user reads: two thirds of a page are segments, which are not even written."""
-        return read(generate_latest(_OnlyRead(self._registry)).decode())
+        """What a user reads: it is neither written nor parsed, which takes as long as the rest."""
+        families = self._registry.collect()
+        return page_of(
+            one for each in families for one in each.samples if one.name.startswith(READ)
+        )
 
     def _look(self) -> None:
         """What the exporter does from time to time, and a scrape."""

@@ -40,8 +40,9 @@ from tests.benchmarks.promising.installation import Exporter
 DAY: Final = 86_400
 #: The beginning of a day.
 START: Final = 20_778 * DAY
-#: Judged until a baseline is there, and what is judged after a change at most.
-LEARN, PATIENCE = 1_000, 400
+#: Judged until a baseline is there, some more so that it is, and what is judged after a change at
+#: most.
+LEARN, MORE, PATIENCE = 1_000, 60, 400
 SEGMENT: Final = ("tenant",)
 REFUSAL: Final = "I am sorry, I cannot help you with that."
 
@@ -92,7 +93,7 @@ class Watched:
 
     async def pick(self, altered: Altered = as_usual) -> ScoreRecord:
         """One more interaction is logged, judged and read by the exporter."""
-        learned = altered is as_usual and self.judged < LEARN
+        learned = altered is as_usual and self.judged < LEARN + MORE
         key = self._seed, self._every_s, self.judged
         if (record := _LEARNED.get(key)) is None or not learned:
             record = await self._record(altered)
@@ -120,7 +121,7 @@ class Watched:
     async def learned(self) -> None:
         """Traffic as usual until there is a baseline."""
         (needed,) = (self._settings.drift.learn_slots,)
-        for number in range(needed + 60):
+        for number in range(needed + MORE):
             await self.pick()
             if number % 10 == 0:
                 self.look()
@@ -146,10 +147,12 @@ class Incident(NamedTuple):
     said: str
 
 
-async def incident(name: str, seed: int, settings: Settings | None = None) -> Incident:
+async def incident(
+    name: str, seed: int, settings: Settings | None = None, every_s: float = 60.0
+) -> Incident:
     """The first alarm after a change."""
     metric, altered = INCIDENTS[name]
-    watched = Watched(seed, 60.0, settings)
+    watched = Watched(seed, every_s, settings)
     await watched.learned()
     for number in range(1, PATIENCE + 1):
         await watched.pick(altered)

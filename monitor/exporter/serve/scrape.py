@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import aiohttp
@@ -46,7 +46,12 @@ _WATCHED: Final = (
 
 def read(text: str) -> ScrapedPage:
     """The page in ``text`` (Prometheus text format) of one application and one judge."""
-    found = _indexed(text)
+    return page_of(_samples(text))
+
+
+def page_of(samples: Iterable[Sample]) -> ScrapedPage:
+    """The page of these samples: all that begin as in ``READ``, and no matter which others."""
+    found = _indexed(samples)
     pairs = [found.of(owner) for owner in found.owners]
     return found.of(None)._replace(
         gauges={key: gauge for pair in pairs for key, gauge in pair.gauges.items()},
@@ -57,7 +62,7 @@ def read(text: str) -> ScrapedPage:
 
 def read_process(text: str) -> ProcessPage:
     """The page in ``text`` of any number of applications and judges."""
-    found = _indexed(text)
+    found = _indexed(_samples(text))
     totals = found.totals
     lag = totals.get(
         "rag_monitor_group_lag_records", totals.get("rag_monitor_consumer_lag_records")
@@ -76,13 +81,17 @@ def read_process(text: str) -> ProcessPage:
     )
 
 
-def _indexed(text: str) -> _PageIndex:
-    found = _PageIndex()
+def _samples(text: str) -> Iterator[Sample]:
     # Not splitlines: only a newline ends a line, whatever stands in a label.
     lines = "\n".join(line for line in text.split("\n") if line.startswith(READ))
     for family in text_string_to_metric_families(lines):
-        for sample in family.samples:
-            found.take(sample)
+        yield from family.samples
+
+
+def _indexed(samples: Iterable[Sample]) -> _PageIndex:
+    found = _PageIndex()
+    for sample in samples:
+        found.take(sample)
     return found
 
 

@@ -10,6 +10,9 @@ from monitor.config import load
 from tests.benchmarks.quiet_weeks import INCIDENTS, REFUSAL, Watched, emptied, incident, quiet
 
 SETTINGS = {"export.segment": "tenant", "drift.learn_slots": 200, "drift.learn_for": "0s"}
+#: All begin with the same traffic, one a 120 s, which is judged once.
+SEED, PER_DAY = 1, 720
+EVERY_S = 86_400 / PER_DAY
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
@@ -17,7 +20,7 @@ SETTINGS = {"export.segment": "tenant", "drift.learn_slots": 200, "drift.learn_f
 async def test_it_alarms_within_sixty_judged(name: str, learn_slots: int) -> None:
     """Refusals, passages without words in half of the answers and in all; by its own metric."""
     settings = load({}, flags={**SETTINGS, "drift.learn_slots": learn_slots})
-    found = await incident(name, seed=1, settings=settings)
+    found = await incident(name, SEED, settings, EVERY_S)
     assert found.judged is not None
     assert found.judged <= 60
     assert found.said.startswith(f"{found.metric} of support-bot fell ")
@@ -26,7 +29,7 @@ async def test_it_alarms_within_sixty_judged(name: str, learn_slots: int) -> Non
 async def test_the_sentence_says_how_bad_it_is() -> None:
     """Where nothing was ever empty, what came before the first empty one is not part of it."""
     settings = load({}, flags=SETTINGS)
-    found = await incident("passages empty in 100 %", seed=2, settings=settings)
+    found = await incident("passages empty in 100 %", SEED, settings, EVERY_S)
     assert "fell 1.00 → about 0.1" in found.said
 
 
@@ -35,13 +38,13 @@ async def test_quiet_days_are_quiet() -> None:
 
     Weeks of it are a benchmark: ``tests/benchmarks/quiet_weeks.py``.
     """
-    assert await quiet(seed=1, days=2.0, per_day=720) == Counter()
+    assert await quiet(SEED, days=2.0, per_day=PER_DAY) == Counter()
 
 
 async def test_before_there_was_nothing_to_alarm_about() -> None:
     """The other metrics do not move: they leave out what refuses, or has no passages."""
     settings = load({}, flags=SETTINGS)
-    watched = Watched(3, 60.0, settings)
+    watched = Watched(SEED, EVERY_S, settings)
     await watched.learned()
     opened = set[str]()
     for _ in range(100):
