@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from monitor.doctor.llm import KNOWN_PAIRS
-from monitor.judge.canaries import Canary, canaries
+from monitor.judge.canaries import KINDS, Canary, canaries
 from monitor.judge.ports import Reply, Task, Terms
 from tests.servers.judge_labels import Labels
 
@@ -100,9 +100,13 @@ class Erring(Stub):
         Whatever else is asked meanwhile, in whichever order.
         """
         pair = text, against = message["claims"][claim], message["documents"][document]
-        self._times[pair] += 1
-        chance = Random(f"{self._seed} {self._times[pair]} {text} {against}").random()
-        return (pair in self._known or text in against) != (chance < self._errors)
+        return (pair in self._known or text in against) != self.errs(*pair)
+
+    def errs(self, text: str, against: str) -> bool:
+        """Whether it errs when it is asked about this pair once more."""
+        self._times[text, against] += 1
+        chance = Random(f"{self._seed} {self._times[text, against]} {text} {against}").random()
+        return chance < self._errors
 
 
 class OfOneText(Erring):
@@ -123,17 +127,24 @@ def pairs(documents: Mapping[str, str], claim: str) -> list[str]:
     return [n for n in documents if n.isdigit()] + [n for n in texts if n in documents]
 
 
+def asked_pairs(canary: Canary) -> Iterator[tuple[str, str, bool | None]]:
+    """Each claim and text as they are asked about, and the truth; None of a claim's own text."""
+    by_passage, by_reference, by_response = (iter(canary.truth[kind]) for kind in KINDS)
+    response = [canary.response]
+    reference = [] if canary.reference is None else [canary.reference]
+    for claims, others, truths, own in (
+        (canary.claims.response, reference, by_reference, response),
+        (canary.claims.reference, response, by_response, reference),
+    ):
+        for claim in claims:
+            yield from ((claim, text, next(by_passage)) for text in canary.passages)
+            yield from ((claim, text, next(truths)) for text in others)
+            yield from ((claim, text, None) for text in own)
+
+
 def supported(canary: Canary) -> set[tuple[str, str]]:
     """The (claim, text) pairs of a canary that hold, but for each claim's own text."""
-    claims, reference = canary.claims, canary.reference or ""
-    rows = iter(canary.truth["passage"])
-    asked = [(c, p) for c in (*claims.response, *claims.reference) for p in canary.passages]
-    found = {pair for pair, holds in zip(asked, rows, strict=True) if holds}
-    by_reference = zip(claims.response, canary.truth["reference"], strict=False)
-    found |= {(claim, reference) for claim, holds in by_reference if holds}
-    by_response = zip(claims.reference, canary.truth["response"], strict=True)
-    found |= {(claim, canary.response) for claim, holds in by_response if holds}
-    return found
+    return {(claim, text) for claim, text, holds in asked_pairs(canary) if holds}
 
 
 def known_pairs() -> Labels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from monitor.ingest.event_time import EPOCH
 from monitor.judge.canaries import in_turn
 from monitor.stats.guessing import SOON, THRESHOLD, Guessing, after
-from tests.stages.stub_judges import HABITS, Erring, Stub
+from tests.stages.stub_judges import HABITS, Erring, Stub, asked_pairs
 from tests.stages.truthful import made
 
 #: So many canaries fall within the first 50 judgements: the 8th, and every second from there on.
@@ -39,6 +40,16 @@ async def results(model: Stub, seed: int, number: int) -> list[tuple[int, int]]:
     return found
 
 
+def drawn(judge: Erring, seed: int, number: int) -> list[tuple[int, int]]:
+    """(right, asked) of so many canaries, by what the judge errs in alone."""
+    found = []
+    for canary in islice(in_turn(str(seed)), number):
+        errs = [(truth, judge.errs(claim, text)) for claim, text, truth in asked_pairs(canary)]
+        graded = [err for truth, err in errs if truth is not None]
+        found.append((graded.count(False), len(graded)))
+    return found
+
+
 @pytest.mark.parametrize("habit", HABITS)
 async def test_whoever_does_not_judge_is_found_within_the_first_50_judgements(habit: str) -> None:
     """Always n, always y, the example's letters, taking turns: wherever the set begins."""
@@ -48,8 +59,13 @@ async def test_whoever_does_not_judge_is_found_within_the_first_50_judgements(ha
 
 
 async def test_a_good_judge_is_never_called_so() -> None:
-    """5 % of its verdicts are wrong, in 10,000 canaries: 500,000 judgements at one in 50."""
-    assert found_at(await results(Erring(0.05, seed=1), 1, 10_000)) is None
+    """5 % of its verdicts are wrong, in 10,000 canaries: 500,000 judgements at one in 50.
+
+    By the ordinary pipeline it is graded by what it errs in, which 1,000 of them show.
+    """
+    found = drawn(Erring(0.05, seed=1), 1, 10_000)
+    assert await results(Erring(0.05, seed=1), 1, 1_000) == found[:1_000]
+    assert found_at(found) is None
 
 
 def test_neither_is_one_whose_errors_come_together() -> None:
