@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
@@ -17,9 +17,9 @@ HOUR = 60
 
 def counted(seen: Iterable[tuple[int, str]]) -> ByMinute:
     """Interactions by minute and value."""
-    found: dict[int, Counter[str]] = {}
+    found: dict[int, Counter[str]] = defaultdict(Counter)
     for minute, value in seen:
-        found.setdefault(minute, Counter())[value] += 1
+        found[minute][value] += 1
     return found
 
 
@@ -169,9 +169,9 @@ def test_values_side_by_side_change_nothing() -> None:
     for seed in range(20):
         rng = random.Random(seed)
         shares = {"large": 0.7, "small": 0.28, "canary": 0.02}
-        seen = mixed(range(48 * HOUR), shares, rng, each=3)
+        seen = counted(mixed(range(48 * HOUR), shares, rng, each=3))
         for first in range(0, 24 * HOUR, 6 * HOUR):  # what lies before the horizon is forgotten
-            found = rollout(counted(one for one in seen if one[0] >= first))
+            found = rollout({at: values for at, values in seen.items() if at >= first})
             flapped += bool(found.changes)
             assert found.in_use == ("large", "small", "canary")
     assert flapped == 0

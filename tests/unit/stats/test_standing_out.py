@@ -9,20 +9,26 @@ from random import Random
 import pytest
 
 from monitor.stats.attribution import split, standing_out
-from monitor.stats.sums import ZERO, Sums, segment_terms
+from monitor.stats.sums import ZERO, Sums, added_up, segment_terms
 
 #: As the demo's tenants share the traffic.
 SHARES = {"acme": 0.5, "globex": 0.3, "initech": 0.2}
 INCIDENTS = 200
+#: What an answer adds, by how many of its two claims are wrong.
+ANSWERS = [segment_terms(1, 1.0, 1.0, wrong / 2, failed=False) for wrong in range(3)]
+
+
+def answer(rng: Random, rate: float) -> Sums:
+    """What one adds with two claims that are wrong at this rate."""
+    return ANSWERS[(rng.random() < rate) + (rng.random() < rate)]
 
 
 def sums(rng: Random, means: dict[str, float], n: int) -> dict[str, Sums]:
-    """Of so many judged interactions, each with two claims that are wrong at this rate."""
-    found = dict.fromkeys(means, ZERO)
+    """Of so many judged interactions, whose claims are wrong at the rates of their segments."""
+    found: dict[str, list[Sums]] = {name: [] for name in means}
     for name in rng.choices(list(SHARES), list(SHARES.values()), k=n):
-        value = (rng.random() < means[name]) / 2 + (rng.random() < means[name]) / 2
-        found[name] = found[name].plus(segment_terms(1, 1.0, 1.0, value, failed=False))
-    return found
+        found[name].append(answer(rng, means[name]))
+    return {name: added_up(answers) for name, answers in found.items()}
 
 
 def named(means: dict[str, float], n: int, seed: int) -> Counter[str | None]:
@@ -47,13 +53,11 @@ def test_nobody_is_named_where_all_change_alike(n: int, mean: float) -> None:
 
 def of_sessions(rng: Random, tenants: int, mean: float, n: int, length: int) -> dict[str, Sums]:
     """Sessions of so many answers, each of one tenant and with a rate of its own around a mean."""
-    found = {str(i): ZERO for i in range(tenants)}
+    found: dict[str, list[Sums]] = {str(i): [] for i in range(tenants)}
     for _ in range(n // length):
         name, rate = str(rng.randrange(tenants)), rng.betavariate(2 * mean, 2 - 2 * mean)
-        for _ in range(length):
-            value = (rng.random() < rate) / 2 + (rng.random() < rate) / 2
-            found[name] = found[name].plus(segment_terms(1, 1.0, 1.0, value, failed=False))
-    return found
+        found[name] += [answer(rng, rate) for _ in range(length)]
+    return {name: added_up(answers) for name, answers in found.items()}
 
 
 @pytest.mark.parametrize(
