@@ -417,8 +417,7 @@ class BoundedConsumer(AIOKafkaConsumer):
         new = [part for part, one in committed.items() if one.offset == UNKNOWN_OFFSET]
         ids: Mapping[str, str] | None = None
         with suppress(*_NO_ANSWER):
-            found_ids = await self._ids_now({part.topic for part in committed})
-            ids = self.logs.not_outdated(found_ids)
+            ids = await self._ids_now({part.topic for part in committed})
         # Of what is begun now the next look learns what log it is, where nobody has answered.
         self.logs.begun(new, ids or {})
         found: dict[TopicPartition, int] = {}

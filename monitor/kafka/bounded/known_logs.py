@@ -20,13 +20,8 @@ def is_of_another_log(mark: str, found: str) -> bool:
     >>> is_of_another_log("other/1", "c/2"), is_of_another_log("", "c/2")
     (False, False)
     """
-    return mark != found and not is_of_another_cluster(mark, found)
-
-
-def is_of_another_cluster(mark: str, found: str) -> bool:
-    """Whether they are no ids of one cluster: of its id, a slash and the topic's."""
     cluster, _, _ = found.rpartition("/")
-    return not mark.startswith(f"{cluster}/")
+    return mark != found and mark.startswith(f"{cluster}/")
 
 
 class KnownLogs:
@@ -52,12 +47,10 @@ class KnownLogs:
         #: Their topic was not there at the last look.
         self._gone: set[TopicPartition] = set()
         self._latest: dict[str, str] = {}
-        #: Ids that a topic had before its latest one: it is made anew by having any.
-        self._left: dict[str, set[str]] = {}
+        self._made_anew: set[str] = set()
 
     def begun(self, partitions: Collection[TopicPartition], ids: Mapping[str, str]) -> None:
         """Nothing was read of these before; without an id the next look learns it."""
-        ids = self.not_outdated(ids)
         for partition in partitions:
             self._ids.pop(partition, None)
             if found := ids.get(partition.topic):
@@ -70,7 +63,6 @@ class KnownLogs:
         self, assigned: Collection[TopicPartition], ids: Mapping[str, str]
     ) -> dict[str, list[TopicPartition]]:
         """Topic that is there → its partitions that are read in a log that is no more."""
-        ids = self.not_outdated(ids)
         for partition in assigned:
             found = ids.get(partition.topic)
             if found == GONE:
@@ -89,24 +81,11 @@ class KnownLogs:
         before = self._latest.get(partition.topic, found) if partition in self._gone else found
         return self._ids.get(partition, before)
 
-    def not_outdated(self, ids: Mapping[str, str]) -> dict[str, str]:
-        """Without the id of a log that was left: its broker has not heard of the new one yet.
-
-        To go by it would be to read the new log twice. Another cluster tells its own again.
-        """
-        return {
-            topic: found
-            for topic, found in ids.items()
-            if found not in self._left.get(topic, ())
-            or is_of_another_cluster(self._latest[topic], found)
-        }
-
     def _see(self, ids: Mapping[str, str]) -> None:
         for topic, found in ids.items():
             if found != GONE:
-                before = self._latest.get(topic, found)
-                if before != found:
-                    self._left.setdefault(topic, set()).add(before)
+                if self._latest.get(topic, found) != found:
+                    self._made_anew.add(topic)
                 self._latest[topic] = found
 
     def mark(self, partition: TopicPartition) -> str:
@@ -123,7 +102,7 @@ class KnownLogs:
 
     def is_made_anew(self, topic: str) -> bool:
         """Whether it had another id before, since the start."""
-        return topic in self._left
+        return topic in self._made_anew
 
     def revoked(self) -> None:
         """Whoever has the partitions next may read other logs before they come back."""

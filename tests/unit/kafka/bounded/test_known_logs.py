@@ -124,34 +124,3 @@ def test_the_mark_of_a_commit_is_the_log_that_was_read() -> None:
     assert known.mark(HERE) == OLD["t"]
     known.looked([HERE], NEW)
     assert known.mark(HERE) == NEW["t"]
-
-
-def test_a_broker_that_has_not_heard_of_the_new_log_starts_nothing() -> None:
-    """It tells the id of the log that was left: by it the new one would be read twice."""
-    known = KnownLogs()
-    known.looked([HERE], OLD)
-    known.looked([HERE], NEW)
-    known.begun_again([HERE])
-    assert known.looked([HERE], OLD) == {}
-    assert not known.is_old(HERE)
-    assert known.mark(HERE) == NEW["t"]
-    assert known.looked([HERE], NEW) == {"t": []}
-
-
-def test_an_outdated_id_is_not_what_a_partition_begins_in() -> None:
-    """The next look learns what it is."""
-    known = KnownLogs()
-    known.looked([HERE], OLD)
-    known.looked([HERE], NEW)
-    known.begun([THERE], OLD)
-    assert known.mark(THERE) == ""
-    assert known.looked([HERE, THERE], NEW) == {"t": [HERE]}
-
-
-def test_a_cluster_that_takes_over_and_gives_back_is_believed() -> None:
-    """Its log is that of before, but positions are of the other cluster's."""
-    known = KnownLogs()
-    known.looked([HERE], OLD)
-    known.looked([HERE], {"t": "other/7"})
-    known.begun_again([HERE])
-    assert known.looked([HERE], OLD) == {"t": [HERE]}

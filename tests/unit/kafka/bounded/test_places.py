@@ -65,16 +65,6 @@ def places(
     return asyncio.run(consumer._places(RULE, committed)), consumer.told
 
 
-def test_a_broker_that_tells_of_the_log_before_does_not_begin_a_commit_again() -> None:
-    """What is committed is of the log that this process has seen come; nothing is read twice."""
-    consumer = TellsIds({"t": "c/1"}, None)
-    consumer.logs.looked([], {"t": "c/1"})
-    consumer.logs.looked([], {"t": "c/2"})
-    committed = {HERE: OffsetAndMetadata(10, "c/2")}
-    assert asyncio.run(consumer._places(RULE, committed)) == {HERE: 10}
-    assert consumer.told == 0
-
-
 @pytest.mark.parametrize(
     ("mark", "found", "begins", "told"),
     [
