@@ -28,8 +28,8 @@ UNWATCHED: Final = (
     "Nothing is watched yet: there is no baseline, so nothing can be said to be worse."
 )
 BEYOND: Final = "No alarm is open, but a number lies beyond what is normal: see below."
-#: By its detector; the record comes a moment later, and never where it cannot be written.
-UNTOLD: Final = "A number is worse than normal, but its alarm is not written yet: see below."
+#: By its detector; no alarm is known of it, which may be a moment behind, or never come.
+UNTOLD: Final = "A number is worse than normal: see below."
 UNREAD: Final = "Whether anything is worse than normal is not known yet."
 
 
