@@ -135,13 +135,12 @@ class Forks:
         environ: Mapping[str, str],
         timeout_s: float,
         given: str = "",
-        module: str = "monitor",
     ) -> subprocess.CompletedProcess[str]:
         """Like ``subprocess.run`` with captured output: exit code, standard output and error."""
         with TemporaryDirectory() as folder:
             out, err, read = Path(folder, "out"), Path(folder, "err"), Path(folder, "in")
             read.write_text(given, encoding="utf-8")
-            process = self.start(arguments, environ, out, err, module, read)
+            process = self.start(arguments, environ, out, err, given=read)
             code = self.code_of(process.pid, timeout_s)
             if code is None:
                 process.kill()

@@ -31,18 +31,14 @@ def environ_of(broker: str, settings: Mapping[str, object]) -> dict[str, str]:
 
 
 def rag_monitor(
-    *arguments: str | Path,
-    environ: Mapping[str, str] | None = None,
-    given: str = "",
-    module: str = "monitor",
+    *arguments: str | Path, environ: Mapping[str, str] | None = None, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; none of our variables comes in from outside.
 
     A process of its own, forked of one that has imported everything. ``given`` is on its standard
-    input; ``module`` is another program in the place of ``monitor``.
+    input.
     """
-    told = [*map(str, arguments)]
-    return forks().run(told, _environment(environ), PATIENCE_S, given, module)
+    return forks().run([*map(str, arguments)], _environment(environ), PATIENCE_S, given)
 
 
 class Running:

@@ -49,7 +49,6 @@ async def judge(model, base, key):
     finally:
         await client.aclose()
 async def main(base, gateway):
-    said["no key"] = await judge("openai/gpt-4o", None, "")
     for model in ("anthropic/claude-3-5-haiku-latest", "openai/gpt-4o-mini", "some-model"):
         await judge(model, base, "k")
     said["token"] = await judge("databricks/some-model", gateway, "")
@@ -87,7 +86,6 @@ class Whole(NamedTuple):
 
     said: Any
     keys: list[str]
-    keys_from_files: list[str]
     gateway: Asked
     other: Asked
 
@@ -128,30 +126,24 @@ async def ran(
     )
 
 
-def among_files(folder: Path, url: str) -> tuple[Path, dict[str, str]]:
-    """Where to run, and the environment for that: ``.env`` there, and above the library, names a
-    key and this address."""
+@pytest.mark.parametrize("mode", [{}, {"LITELLM_MODE": "DEV"}])
+async def test_no_env_file_is_read(tmp_path: Path, mode: Mapping[str, str]) -> None:
+    """Neither above the library nor where the process runs: no key from there, no address."""
     library = find_spec("litellm")
     assert library is not None
     assert library.origin is not None
-    packages, work = folder / "venv" / "lib", folder / "work"
+    packages, work = tmp_path / "venv" / "lib", tmp_path / "work"
     packages.mkdir(parents=True)
     work.mkdir()
     (packages / "litellm").symlink_to(Path(library.origin).parent)
-    for each in (folder, packages, work):
-        (each / ".env").write_text(
-            f"OPENAI_API_KEY=sk-FROMDOTENV\nOPENAI_BASE_URL={url}\n", "utf-8"
-        )
-    return work, {"PYTHONPATH": f"{packages}:{ROOT}"}
-
-
-async def test_no_env_file_is_read(tmp_path: Path) -> None:
-    """Neither above the library nor where the process runs: no key from there, no address."""
+    (work / "in.jsonl").write_text(json.dumps(INTERACTION) + "\n", "utf-8")
     async with listening() as (url, keys):
-        work, environ = among_files(tmp_path, url)
-        (work / "in.jsonl").write_text(json.dumps(INTERACTION) + "\n", "utf-8")
+        hostile = f"OPENAI_API_KEY=sk-FROMDOTENV\nOPENAI_BASE_URL={url}\n"
+        for folder in (tmp_path, packages, work):
+            (folder / ".env").write_text(hostile, "utf-8")
         arguments = ("evaluate", work / "in.jsonl", "--judge", "llm", "--model", "openai/gpt-4o")
-        done = await ran("-m", "monitor", *arguments, cwd=work, environ=environ)
+        path = {"PYTHONPATH": f"{packages}:{ROOT}", **mode}
+        done = await ran("-m", "monitor", *arguments, cwd=work, environ=path)
     assert keys == []
     assert "no API key is set" in done.stderr or "auth" in done.stderr, done.stderr
 
@@ -163,28 +155,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 
 async def _whole(directory: Path) -> Whole:
+    environ = {"PYTHONPATH": str(ROOT), "LITELLM_RUST": "1"}
+    environ |= {"DATABRICKS_CLIENT_ID": "id", "DATABRICKS_CLIENT_SECRET": "SECRET"}
     async with AsyncExitStack() as stack:
         url, keys = await stack.enter_async_context(listening())
-        named, keys_from_files = await stack.enter_async_context(listening())
         other, gateway, *asked = [await stack.enter_async_context(serving()) for _ in range(5)]
         gateway.status, gateway.location = 307, f"{other.url}/token?SECRET"
         for one, (status, is_elsewhere) in zip(asked, ANSWERS, strict=True):
             one.status, one.location = status, other.url if is_elsewhere else ""
         addresses = (url, gateway.url, *(one.url for one in asked))
-        work, environ = among_files(directory, named)
-        environ |= {"LITELLM_RUST": "1", "LITELLM_MODE": "DEV"}
-        environ |= {"DATABRICKS_CLIENT_ID": "id", "DATABRICKS_CLIENT_SECRET": "SECRET"}
-        done = await ran("-c", WHOLE, *addresses, cwd=work, environ=environ)
+        done = await ran("-c", WHOLE, *addresses, cwd=directory, environ=environ)
         assert done.returncode == 0, done.stderr
-        return Whole(
-            json.loads(done.stdout.splitlines()[-1]), keys, keys_from_files, gateway, other
-        )
-
-
-def test_no_env_file_is_read_where_that_is_asked_for(whole: Whole) -> None:
-    """By the mode of the library that reads them."""
-    assert whole.keys_from_files == []
-    assert whole.said["no key"].startswith("auth "), whole.said["no key"]
+        return Whole(json.loads(done.stdout.splitlines()[-1]), keys, gateway, other)
 
 
 def test_nobody_else_is_asked(whole: Whole) -> None:
