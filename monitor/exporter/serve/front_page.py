@@ -276,7 +276,7 @@ def _alarms(front: Front, scores: Sequence[ScoreTable]) -> _PageSection:
         return _PageSection("Alarms", note=_PageLine(elsewhere))
     none = "; none opens where judging is paused" if front.paused else ""
     rows = [_PageLine(f": {one.answer}", "Open") for one in front.alarms]
-    rows += [_PageLine(f": {one}", "Not written yet") for one in _untold(front.alarms, scores)]
+    rows += [_PageLine(f": {one}", "Worse") for one in _untold(front.alarms, scores)]
     rows += [_PageLine(f": {one}", "No value") for one in front.missing()]
     return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))
 
@@ -285,7 +285,7 @@ def _untold(alarms: Sequence[AlarmRecord], scores: Sequence[ScoreTable]) -> list
     """What is worse than normal by its detector, while no record says so."""
     told = {one.key for one in alarms}
     return [
-        f"{row.metric} of {table.application} ({table.judge}) is worse than normal"
+        f"{row.metric} of {table.application} ({table.judge}), and no alarm is known of it yet"
         for table in scores
         for row in table.rows
         if row.is_worse and alarm_key(row.metric, table.application, table.judge) not in told

@@ -223,7 +223,7 @@ def test_an_alarm_whose_record_is_still_to_come_is_told() -> None:
     front = Front("1", ["export"], alarms=(), scores=lambda: tables)
     page = front_page(front, {}, {}, NOW)
     assert UNTOLD in page
-    told = "Not written yet: faithfulness of bot (llm@1) is worse than normal"
+    told = "Worse: faithfulness of bot (llm@1), and no alarm is known of it yet"
     assert Read(page).sections["Alarms"].strip() == told
     written = alarm(metric=ROW.metric, application="bot", judge="llm@1")
     page = front_page(front._replace(alarms=[written]), {}, {}, NOW)
