@@ -16,6 +16,7 @@ from monitor.app.scores import fixed_baselines
 from monitor.config import Settings
 from monitor.control.decisions import beside_decisions
 from monitor.control.latest_records import LatestRecords
+from monitor.control.scanned import scan_control
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.exporter.period import is_evidence, is_for_lack_of_money
@@ -280,9 +281,7 @@ async def _baselines(scan: TopicScan, topic: str) -> Mapping[str, BaselineRecord
     """None before there is such a topic."""
     latest = LatestRecords(BaselineRecord, beside_decisions)
     if topic in scan.partitions:
-        state = ControlState({BASELINE: latest.apply})
-        async for record in scan.records(topic):
-            state.apply_record(record)
+        await scan_control(scan, topic, ControlState({BASELINE: latest.apply}))
     return latest.by_key
 
 

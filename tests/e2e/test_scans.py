@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from asyncio import Event, to_thread
 from collections import Counter
@@ -16,13 +17,19 @@ from aiokafka.admin import RecordsToDelete
 
 from monitor.app.connections import connection
 from monitor.config import load
+from monitor.control.latest_records import LatestRecords
+from monitor.control.scanned import scan_control
+from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
+from monitor.records.control import CORRECTION, CorrectionRecord
 from monitor.runtime.health import Health
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_topics import Record, admin_client, create_topic, produce, read_all
+from tests.stages.captured_log import captured_log
 from tests.stages.command import environ_of, running
+from tests.stages.corrections import correction
 from tests.stages.process import until
 from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
@@ -58,6 +65,27 @@ async def test_what_is_deleted_under_a_look_at_a_topic_is_nobodys_loss(
     assert len(offsets) < len(RECORDS), "some were gone before they were read"
     assert offsets[-1] == len(RECORDS) - 1
     assert +counted == {}
+
+
+async def test_what_is_left_out_of_the_control_topic_is_said(
+    kafka_broker: RunningBroker, make_topics: MakeTopics
+) -> None:
+    """A report and ``doctor`` go by the rest: what they do not know of is named, with its place."""
+    topic, broker = (await make_topics())["kafka__topics__control"], kafka_broker.bootstrap
+    good = correction("bot", "llm@1")
+    broken = Record(b"{", key=b"correction/bot/llm@2")
+    await produce(broker, topic, [broken, Record(good.to_json(), key=good.key.encode())])
+    latest = LatestRecords(CorrectionRecord)
+    kafka = connection(load({}, None, {"kafka.bootstrap_servers": broker}))
+    with captured_log("INFO", "json") as logged:
+        scan = await TopicScan.start(kafka, Health(time.monotonic))
+        try:
+            await scan_control(scan, topic, ControlState({CORRECTION: latest.apply}))
+        finally:
+            await scan.stop()
+    assert [*latest.by_key.values()] == [good]
+    (told,) = (line for line in logged().splitlines() if "control_record_skipped" in line)
+    assert json.loads(told)["topic"] == topic
 
 
 async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> None:
