@@ -330,7 +330,9 @@ def _forget(settings: Settings, request: ForgettingRequest, limit: float, *, yes
 
     from monitor.app.inspection import lookup_access
     from monitor.lookup import forgetting
+    from monitor.runtime import logs
 
+    logs.configure_command(settings.log.format)
     has_database = settings.audit.database is not None
 
     def places() -> forgetting.ForgettingPlaces:  # connections belong to one event loop

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from monitor.control.pauses import Pauses
+from monitor.control.scanned import scan_control
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.kafka import one_shot
@@ -65,10 +66,8 @@ async def status_lines(access: ControlAccess, now: float) -> list[str]:
 
 async def _read(access: ControlAccess) -> Pauses:
     pauses, scan = Pauses(), await TopicScan.start(access.connection, access.health)
-    state = ControlState({PAUSE: pauses.apply})
     try:
-        async for record in scan.records(access.topic):
-            state.apply_record(record)
+        await scan_control(scan, access.topic, ControlState({PAUSE: pauses.apply}))
     finally:
         await scan.stop()
     return pauses

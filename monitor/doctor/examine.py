@@ -18,7 +18,17 @@ from monitor.app.judges import (
 )
 from monitor.app.policies import has_budget
 from monitor.config import JudgeSettings, Settings
-from monitor.doctor import backlog, cache, evidence, llm, objectives, ports, topics, traffic
+from monitor.doctor import (
+    backlog,
+    cache,
+    control,
+    evidence,
+    llm,
+    objectives,
+    ports,
+    topics,
+    traffic,
+)
 from monitor.doctor.cluster import Cluster, Demands, Site
 from monitor.doctor.judging import JudgedPace, judged_pace
 from monitor.doctor.needs import input_needs, output_needs
@@ -109,6 +119,8 @@ async def _clusters(
         for cluster in clusters:
             async for lines in _records(cluster, rules, clock, is_too_large):
                 yield lines
+        if (control_topic := settings.kafka.topics.control) in clusters[-1].readable():
+            yield await control.examine(clusters[-1].site.connection, control_topic)
         if _can_be_read(clusters[0], settings):
             yield await backlog.examine(settings, clock, clusters[0].site.connection)
         yield untold

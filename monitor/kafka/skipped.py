@@ -1,4 +1,4 @@
-"""The warning about a record that was left out."""
+"""What is said of records that were left out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,44 @@ from monitor.runtime.logs import logger
 
 def warn_skipped(event: str, record: KafkaRecord, skipped: RecordSkipped) -> None:
     """Say in the log where it stands, and why nothing follows from it."""
-    logger().warning(
-        event,
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
-        reason=skipped.cause,
-        error=str(skipped),
-    )
+    logger().warning(event, **_place(record), **_reason(skipped))
+
+
+class SkippedRecords:
+    """What a command leaves out of a topic that it reads once: how many, and the first of them."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        self._first: tuple[KafkaRecord, RecordSkipped] | None = None
+
+    def add(self, record: KafkaRecord, skipped: RecordSkipped) -> None:
+        """Count one."""
+        self.records += 1
+        self._first = self._first or (record, skipped)
+
+    def say(self, event: str) -> None:
+        """One line in the log for all, if there are any.
+
+        An error: a command logs nothing less, and what it answers is without them.
+        """
+        if self._first is not None:
+            record, skipped = self._first
+            logger().error(event, records=self.records, **_place(record), **_reason(skipped))
+
+    def __str__(self) -> str:
+        """All in one line; empty where none was left out."""
+        if self._first is None:
+            return ""
+        record, skipped = self._first
+        number = f"{self.records} records are" if self.records > 1 else "1 record is"
+        first = "the first at " if self.records > 1 else ""
+        place = f"partition {record.partition}, offset {record.offset}"
+        return f"{number} left out, {first}{place}: {skipped}"
+
+
+def _place(record: KafkaRecord) -> dict[str, str | int]:
+    return {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+
+
+def _reason(skipped: RecordSkipped) -> dict[str, str | None]:
+    return {"reason": skipped.cause, "error": str(skipped)}

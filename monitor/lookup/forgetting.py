@@ -17,9 +17,9 @@ from monitor.audit.commands import opened
 from monitor.audit.store.database import Database
 from monitor.audit.store.forgetting import InteractionName, TextForgetting
 from monitor.control.forgotten import ForgottenTexts
-from monitor.control.latest_alarms import LatestAlarms
+from monitor.control.scanned import scan_alarms, scan_control
 from monitor.control.state import ControlState
-from monitor.errors import DependencyRefused
+from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.kafka import one_shot
 from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
@@ -27,7 +27,7 @@ from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.reading import scores, spellings
-from monitor.records.alarm import AlarmRecord
+from monitor.records.alarm import AlarmRecord, read_alarm_record
 from monitor.records.control import FORGOTTEN, ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest
 
@@ -149,9 +149,7 @@ async def _publish(
 async def _salt(scan: TopicScan, topic: str) -> str:
     """The one that is in use: with each further one a record would cost one hash more."""
     texts = ForgottenTexts()
-    state = ControlState({FORGOTTEN: texts.apply})
-    async for record in scan.records(topic):
-        state.apply_record(record)
+    await scan_control(scan, topic, ControlState({FORGOTTEN: texts.apply}))
     return texts.salt or secrets.token_hex(16)
 
 
@@ -174,11 +172,21 @@ async def _on_topic(
 async def _alarms(
     scan: TopicScan, topic: str, request: ForgettingRequest, named: set[InteractionName]
 ) -> list[AlarmRecord]:
-    latest = LatestAlarms()
-    async for record in scan.records(topic):
-        latest.apply(record.key, record.value)
-    cleared = [(one, without_claims(one, request, named)) for one in latest.by_key.values()]
-    return [bare for one, bare in cleared if bare != one]
+    quoting = dict[bytes | None, AlarmRecord]()
+
+    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+        try:
+            found = read_alarm_record(key, value)
+        except RecordSkipped as skipped:
+            return skipped
+        quoting.pop(key, None)
+        if found is not None and (bare := without_claims(found, request, named)) != found:
+            quoting[key] = bare
+        return None
+
+    # All keys, and not so many as a process holds: one that is left out would keep its quotes.
+    await scan_alarms(scan, topic, apply)
+    return list(quoting.values())
 
 
 def without_claims(

@@ -28,6 +28,7 @@ from monitor.app.start import start_rule
 from monitor.config import Settings
 from monitor.control.calibrations import Calibrations
 from monitor.control.pauses import Pauses
+from monitor.control.scanned import scan_control
 from monitor.control.state import ControlState
 from monitor.ingest.work import Work, WorkState
 from monitor.kafka import one_shot
@@ -191,9 +192,7 @@ class _Stage:
         topics = self.settings.kafka.topics
         readers = {PAUSE: self.pauses.apply, CALIBRATION: self.calibrations.apply}
         if topics.control in scan.partitions:
-            state = ControlState(readers)
-            async for record in scan.records(topics.control):
-                state.apply_record(record)
+            await scan_control(scan, topics.control, ControlState(readers))
         if self.minutes is not None:
             return  # what was spent on these very interactions is no reason to leave them out
         if self.budget is not None and topics.scores in scan.partitions:

@@ -11,7 +11,7 @@ from monitor import __version__
 from monitor.app.inspection import LookupAccess
 from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.latest_records import LatestRecords
-from monitor.control.scanned import scan_control
+from monitor.control.scanned import scan_alarms, scan_control
 from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.ingest.dead_letter_headers import read_dead_letter
@@ -58,8 +58,7 @@ async def made(
         )
         dead_letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
         alarms, corrections = LatestAlarms(), LatestRecords(CorrectionRecord)
-        async for record in scan.records(places.alarms):
-            alarms.apply(record.key, record.value)
+        await scan_alarms(scan, places.alarms, alarms.apply)
         control = ControlState({CORRECTION: corrections.apply})
         await scan_control(scan, access.control, control)
     found = (reported(one, since, until) for one in alarms.by_key.values())

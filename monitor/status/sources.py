@@ -13,6 +13,7 @@ import aiohttp
 from monitor.app.connections import connection, output_connection
 from monitor.app.scores import aggregators
 from monitor.config import Settings
+from monitor.control.scanned import scan_control
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.commands import SLACK_S
@@ -122,10 +123,8 @@ async def from_topics(access: SituationAccess) -> Situation:
     async with one_shot.in_time(output, access.health, access.limit_s, "reading"):
         scan = await TopicScan.start(output, access.health)
         try:
-            state = control_state(found.baselines)
             if topics.control in scan.partitions:  # without one there are no baselines yet
-                async for record in scan.records(topics.control):
-                    state.apply_record(record)
+                await scan_control(scan, topics.control, control_state(found.baselines))
             await fit(scan, topics.scores, found.scores, now)
             start_s = max(0, found.scores.horizon_start(now) - SLACK_S)
             found.scores.advance(now)

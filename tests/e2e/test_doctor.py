@@ -403,6 +403,14 @@ async def test_output_topics_on_another_cluster_are_looked_for_there(
     assert said.status("dns", here) == said.status("dns", there) == {"OK"}
     assert said.failed == []
     assert len(said.of("topic")) == 5
+    control = topics["kafka__topics__control"]
+    assert said.status("control", control) == {"OK"}
+    await produce(there, control, [Record(b"{", b"pause/bot/x"), Record(b"{}", b"plan/bot")])
+    again = await doctor(here, **topics, kafka_output__bootstrap_servers=there)
+    (line,) = again.of("control")
+    assert (again.code, line["status"]) == (0, "WARN")
+    start = "2 records are left out, the first at partition 0, offset 0: control record 'pause/bot"
+    assert line["found"].startswith(start)
 
 
 async def test_a_wrong_setting_is_the_first_line() -> None:

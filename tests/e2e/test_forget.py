@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.control.state import MOST_KEYS
 from monitor.records import ScoreRecord
 from monitor.records.alarm import AlarmRecord, read_alarm_record
 from tests.servers.kafka_broker import RunningBroker
@@ -157,6 +158,30 @@ async def test_one_interaction_is_forgotten(kafka_broker: RunningBroker, tmp_pat
     finally:
         await process.end()
     assert '"interactions": 1' in process.log.read_text("utf-8")
+
+
+async def test_no_alarm_is_one_too_many(kafka_broker: RunningBroker, tmp_path: Path) -> None:
+    """Of more than a process holds all are looked at; one that cannot be read is told."""
+    setting = AuditSetting(kafka_broker.bootstrap, tmp_path, f"sqlite:///{tmp_path}/a.db")
+    await setting.made()
+    claim = CLAIM.model_copy(update={"text": SECRET})
+    worst = (WORST.model_copy(update={"interaction_id": "1", "claims": (claim,)}),)
+    record = alarm(application="bot", worst=worst)
+    key, value = record.key.encode(), record.to_json()
+    rows = [
+        Record(value.replace(b'"bot"', b'"%d"' % n), key.replace(b"/bot/", b"/%d/" % n), 0)
+        for n in range(MOST_KEYS)
+    ]
+    rows += [Record(b"{", key.replace(b"/bot/", b"/broken/"), 0), Record(value, key, 0)]
+    await produce(setting.bootstrap, setting.topics["alarms"], rows)
+    code, out, err = await asyncio.to_thread(
+        setting.command, "forget", "--interaction", "1", "--application", "bot", "--yes"
+    )
+    assert code == 0, err
+    assert out == "forgotten: 0 interactions in the database, 1 alarms\n"
+    told = json.loads(next(one for one in err.splitlines() if "alarm_records_skipped" in one))
+    assert (told["records"], told["offset"]) == (1, MOST_KEYS)
+    assert await quoted(setting) == {"1": 0}
 
 
 async def test_an_alarm_is_cleared_as_it_stands(

@@ -17,19 +17,13 @@ from aiokafka.admin import RecordsToDelete
 
 from monitor.app.connections import connection
 from monitor.config import load
-from monitor.control.latest_records import LatestRecords
-from monitor.control.scanned import scan_control
-from monitor.control.state import ControlState
 from monitor.errors import DependencyRefused
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import Redelivery, TopicScan
-from monitor.records.control import CORRECTION, CorrectionRecord
 from monitor.runtime.health import Health
 from tests.servers.kafka_broker import HOW_TO_GET_KAFKA, KafkaBroker, RunningBroker, missing_kafka
 from tests.servers.kafka_topics import Record, admin_client, create_topic, produce, read_all
-from tests.stages.captured_log import captured_log
-from tests.stages.command import environ_of, running
-from tests.stages.corrections import correction
+from tests.stages.command import environ_of, rag_monitor, running
 from tests.stages.process import until
 from tests.stages.topics import MakeTopics
 from tests.tools import requires_tool
@@ -67,25 +61,38 @@ async def test_what_is_deleted_under_a_look_at_a_topic_is_nobodys_loss(
     assert +counted == {}
 
 
-async def test_what_is_left_out_of_the_control_topic_is_said(
+#: What reads the control topic once; and the kind of records of which each tells.
+READERS = {
+    ("report", "--since", "1h", "--out", "-"): "correction",
+    ("alarms",): "pause",
+    ("resume", "--application", "bot"): "pause",
+    ("baseline", "show"): "baseline",
+    ("status", "--url", "http://127.0.0.1:9"): "baseline",
+    ("score", "--dry-run"): "pause",
+    ("audit", "forget", "--interaction", "1", "--yes"): "forgotten",
+}
+
+
+async def test_what_a_command_leaves_out_of_the_control_topic_is_said(
     kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
-    """A report and ``doctor`` go by the rest: what they do not know of is named, with its place."""
-    topic, broker = (await make_topics())["kafka__topics__control"], kafka_broker.bootstrap
-    good = correction("bot", "llm@1")
-    broken = Record(b"{", key=b"correction/bot/llm@2")
-    await produce(broker, topic, [broken, Record(good.to_json(), key=good.key.encode())])
-    latest = LatestRecords(CorrectionRecord)
-    kafka = connection(load({}, None, {"kafka.bootstrap_servers": broker}))
-    with captured_log("INFO", "json") as logged:
-        scan = await TopicScan.start(kafka, Health(time.monotonic))
-        try:
-            await scan_control(scan, topic, ControlState({CORRECTION: latest.apply}))
-        finally:
-            await scan.stop()
-    assert [*latest.by_key.values()] == [good]
-    (told,) = (line for line in logged().splitlines() if "control_record_skipped" in line)
-    assert json.loads(told)["topic"] == topic
+    """Each goes by the rest: one line on stderr says how many, where the first stands, and why."""
+    topics, broker = await make_topics(), kafka_broker.bootstrap
+    environ = environ_of(broker, {"http__port": 0, **topics})
+    for command in READERS:
+        ended = await to_thread(rag_monitor, *command, environ=environ)
+        assert "control_records_skipped" not in ended.stdout + ended.stderr, command
+    kinds = ("correction", "pause", "baseline", "forgotten")
+    broken = [Record(b"{", key=f"{kind}/bot/{n}".encode()) for kind in kinds for n in "12"]
+    await produce(broker, topics["kafka__topics__control"], broken)
+    for command, kind in READERS.items():
+        ended = await to_thread(rag_monitor, *command, environ=environ)
+        said = [one for one in ended.stderr.splitlines() if "control_records_skipped" in one]
+        assert said, (command, ended)
+        told = json.loads(said[0])
+        assert told["topic"] == topics["kafka__topics__control"]
+        assert f"{kind}/bot/1" in told["error"] or told["records"] == len(broken), (command, told)
+        assert "control_records_skipped" not in ended.stdout
 
 
 async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> None:

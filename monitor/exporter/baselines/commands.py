@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
+from monitor.control.scanned import scan_control
 from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
@@ -65,9 +66,7 @@ async def read(access: BaselineAccess, now: float, *, scores: bool) -> None:
     async with one_shot.in_time(access.connection, access.health, access.limit_s, "reading"):
         scan = await TopicScan.start(access.connection, access.health)
         try:
-            state = control_state(access.baselines)
-            async for record in scan.records(access.control_topic):
-                state.apply_record(record)
+            await scan_control(scan, access.control_topic, control_state(access.baselines))
             if scores:
                 await _read_scores(access, scan, now)
         finally:
