@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.outlook import Outlook
-from monitor.exporter.serve.alarm_page import CALM, alarm_status, calm_in_words
+from monitor.exporter.serve.alarm_page import CALM, UNTOLD, alarm_status, calm_in_words
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import BEYOND_NORMAL, ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
@@ -140,6 +140,8 @@ def _calm(scores: Sequence[ScoreTable] | None) -> str:
     """What it means that no alarm is open."""
     if scores is None:
         return CALM
+    if any(table.worse for table in scores):
+        return UNTOLD
     return calm_in_words(row for table in scores for row in table.rows)
 
 
@@ -285,8 +287,8 @@ def _untold(alarms: Sequence[AlarmRecord], scores: Sequence[ScoreTable]) -> list
     """What is worse than normal by its detector, while no record says so."""
     told = {one.key for one in alarms}
     return [
-        f"{row.metric} of {table.application} ({table.judge}), and no alarm is known of it yet"
+        f"{metric} of {table.application} ({table.judge}), and no alarm is known of it yet"
         for table in scores
-        for row in table.rows
-        if row.is_worse and alarm_key(row.metric, table.application, table.judge) not in told
+        for metric in table.worse
+        if alarm_key(metric, table.application, table.judge) not in told
     ]

@@ -55,6 +55,7 @@ class ScoreTable(NamedTuple):
 
     ``learning`` is how many scored slots there are of those that a baseline takes; None when there
     is a baseline, or none is to be learned. ``outlook`` says when it comes, None: not known.
+    ``worse`` are the metrics whose alarm is open, also those without a value, and so without a row.
     """
 
     application: str
@@ -63,6 +64,7 @@ class ScoreTable(NamedTuple):
     rows: Sequence[ScoreRow]
     learning: tuple[int, int] | None
     outlook: Outlook | None = None
+    worse: Sequence[str] = ()
 
 
 Pair = tuple[str, str]
@@ -94,7 +96,9 @@ def score_tables(
     for pair, by_window in sorted(estimates.items()):
         window = _window(aggregator.windows, by_window)
         rows = _rows(by_window[window], states[pair], watched, is_learned=pair not in unlearned)
-        tables.append(ScoreTable(*pair, window, rows, learning.get(pair), outlooks.get(pair)))
+        worse = [metric for metric, state in states[pair].items() if state.alarm]
+        outlook = outlooks.get(pair)
+        tables.append(ScoreTable(*pair, window, rows, learning.get(pair), outlook, worse))
     return tables
 
 

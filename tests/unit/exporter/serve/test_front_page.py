@@ -218,8 +218,12 @@ def test_a_number_beyond_normal_is_found_below(normal: float, state: str) -> Non
 
 
 def test_an_alarm_whose_record_is_still_to_come_is_told() -> None:
-    """Its detector sees it a moment before it is written: neither top nor list call that calm."""
-    tables = [ScoreTable("bot", "llm@1", "5m", [ROW], None)]
+    """Its detector sees it a moment before it is written: neither top nor list call that calm.
+
+    Nor where the metric has no value in the window that is shown.
+    """
+    calm = ROW._replace(metric="hallucination", is_worse=False)
+    tables = [ScoreTable("bot", "llm@1", "5m", [calm], None, worse=[ROW.metric])]
     front = Front("1", ["export"], alarms=(), scores=lambda: tables)
     page = front_page(front, {}, {}, NOW)
     assert UNTOLD in page

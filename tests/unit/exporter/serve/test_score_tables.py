@@ -10,7 +10,7 @@ from monitor.exporter.baselines.baselines import learning_slots
 from monitor.exporter.baselines.unlearned import unlearned
 from monitor.exporter.serve.score_tables import score_tables
 from monitor.records.control import BaselineRecord
-from tests.stages.score_records import START, record
+from tests.stages.score_records import START, at, record
 
 FLAGS = {
     "export.windows": "10s,40s",
@@ -67,3 +67,22 @@ def test_what_has_no_baseline_is_learned_unless_people_have_decided() -> None:
         left = unlearned(found.baselines)
         (table,) = score_tables(found.scores, {}, START + 50.0, {}, left)
         assert [row.is_learned for row in table.rows] == [learns]
+
+
+def test_what_is_worse_is_told_without_a_value_in_the_window() -> None:
+    """The window that is shown has values of another metric alone."""
+    found, now = aggregators(load({}, flags={**FLAGS, "drift.settle": "1s"})), START + 50.0
+    metrics = {"faithfulness": {"mean": 0.9, "origin": "set"}}
+    fields = {"application": "bot", "judge": "offline@1", "effective_from": at(0)}
+    held = BaselineRecord.model_validate(fields | {"origin": "set", "metrics": metrics})
+    found.baselines.hold(held)
+    found.scores.advance(START + 1.0)
+    for n in range(60):
+        scores = {"faithfulness": 0.0} if n < 40 else {"answered": 1.0}
+        one = record(str(n), 2 + 0.75 * n, scores=scores)
+        found.scores.add(one, one.to_json())
+        found.scores.advance(START + 2 + 0.75 * n)
+    found.scores.advance(now)
+    (table,) = score_tables(found.scores, {}, now)
+    assert (table.window, table.worse) == ("10s", ["faithfulness"])
+    assert [row.metric for row in table.rows] == ["answered"]
