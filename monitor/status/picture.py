@@ -141,7 +141,8 @@ def _lines(found: Situation) -> Iterator[tuple[str, str, str]]:
     if found.budget is not None:
         yield "money", "{:.4f} of {:.2f} USD are left today".format(*found.budget), ""
     if found.unread is not None:
-        yield "unread", f"{found.unread:,} records", ""
+        whose = ", of the scorers that answered alone" if found.is_partial else ""
+        yield "unread", f"{found.unread:,} records{whose}", ""
     for owner, metric in found.alarms:
         more = "rag-monitor alarms says what changed"
         yield "alarm", f"{metric} of {owner.application} is worse than normal: {more}", "bold red"

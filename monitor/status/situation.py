@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from monitor.exporter.serve.scraped import Gauge, PageOwner, ProcessPage, ScrapedPage
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import Outcome
-from monitor.records.control import EVERY
+from monitor.records.control import EVERY, PauseRecord
 
 #: Where the scores are from.
 PAGES: Final = "metrics"
@@ -35,6 +35,8 @@ class Situation(NamedTuple):
 
     ``source`` says where the scores are from. ``counts`` are of all scorers that answered; without
     one, of the score records on the topic, which are those of picks only (``has_scorer`` False).
+    ``unread`` is the group's, or where nobody has said that (``is_partial``) of the scorers that
+    answered. ``pauses`` are the records, None where there are only names of what is paused.
     """
 
     processes: Sequence[AskedProcess]
@@ -43,6 +45,8 @@ class Situation(NamedTuple):
     pairs: Mapping[PageOwner, ScrapedPage]
     counts: ScrapedPage
     unread: int | None
+    is_partial: bool = False
+    pauses: Sequence[PauseRecord] | None = None
 
     @property
     def has_scorer(self) -> bool:
@@ -51,8 +55,9 @@ class Situation(NamedTuple):
 
     @property
     def judges(self) -> dict[str, str]:
-        """The models that scorers ask, and their states."""
-        return {m: state for each in self.processes for m, state in each.page.judges.items()}
+        """The models that scorers ask, and the state of each: the worst of any scorer."""
+        states = [it for each in self.processes for it in each.page.judges.items()]
+        return dict(sorted(states, key=lambda it: _WORSE_LAST.get(it[1], 0)))
 
     @property
     def waiting(self) -> dict[str, str]:
@@ -93,15 +98,29 @@ def together(
     exporters = [each.page for each in processes if each.page.is_exporter]
     scorers = [each.page.counts for each in processes if each.page.is_scorer]
     pairs: Mapping[PageOwner, ScrapedPage] = topics.pairs if topics else {}
-    unread = topics.unread if topics else None
     counts = _sum(scorers) if scorers else (topics.counts if topics else _sum([]))
     if exporters:
         pairs = {owner: page for each in exporters for owner, page in each.pairs.items()}
-    for each in processes:
-        unread = each.page.unread if each.page.unread is not None else unread
+    paused = {name for each in processes for name in each.page.counts.paused}
+    if topics:
+        paused |= {*topics.counts.paused}
+    counts = counts._replace(paused=tuple(sorted(paused)))
     source = PAGES if exporters else TOPICS
     found = {owner: _with_counts(page, counts) for owner, page in sorted(pairs.items())}
-    return Situation(processes, silent, source, found, counts, unread)
+    unread, is_partial = _unread_of([each.page for each in processes], topics)
+    pauses = topics.pauses if topics else None
+    return Situation(processes, silent, source, found, counts, unread, is_partial, pauses)
+
+
+def _unread_of(pages: Sequence[ProcessPage], topics: Situation | None) -> tuple[int | None, bool]:
+    """By the whole group where anybody says it; else, partial, by the scorers that answered."""
+    of_group = [page.unread_by_group for page in pages if page.unread_by_group is not None]
+    if topics is not None and topics.unread is not None:
+        of_group.append(topics.unread)
+    if of_group:
+        return of_group[0], False
+    of_scorers = [page.unread_here for page in pages if page.unread_here is not None]
+    return (sum(of_scorers), True) if of_scorers else (None, False)
 
 
 def _with_counts(page: ScrapedPage, counts: ScrapedPage) -> ScrapedPage:
@@ -113,21 +132,18 @@ def _with_counts(page: ScrapedPage, counts: ScrapedPage) -> ScrapedPage:
 def _sum(pages: Iterable[ScrapedPage]) -> ScrapedPage:
     """The counts of several scorers."""
     outcomes, consumed, in_flight = Counter[tuple[str, str]](), 0, 0
-    paused = set[str]()
     for page in pages:
         outcomes.update(page.outcomes)
         consumed, in_flight = consumed + page.consumed, in_flight + page.in_flight
-        paused |= set(page.paused)
-    return ScrapedPage({}, outcomes, consumed, in_flight, 0, paused=tuple(sorted(paused)))
+    return ScrapedPage({}, outcomes, consumed, in_flight, 0)
 
 
 def reasons(found: Situation) -> list[str]:
     """Why there are no scores, or fewer than there could be; nothing where all is well."""
     said = [f"it waits for {name}: {why}" for name, why in found.waiting.items()]
     said += [_stopped(model, state) for model, state in found.judges.items() if state in _STATES]
-    paused = ["all applications" if each == EVERY else each for each in found.counts.paused]
-    if paused:
-        said.append(f"judging is paused ({', '.join(paused)}): rag-monitor resume ends that")
+    if found.counts.paused:
+        said.append(f"judging is paused ({_paused(found)}): rag-monitor resume ends that")
     if found.budget is not None and found.budget[0] <= 0:
         said.append("today's money is spent: nothing is judged before the next day")
     if not any(_has_value(page) for page in found.pairs.values()):
@@ -135,6 +151,15 @@ def reasons(found: Situation) -> list[str]:
     return said
 
 
+def _paused(found: Situation) -> str:
+    """Until when and by whom, where the records are known."""
+    if found.pauses:
+        return "; ".join(map(str, found.pauses))
+    return ", ".join("all applications" if it == EVERY else it for it in found.counts.paused)
+
+
+#: How far a state is from judging, of two scorers; what is not here judges.
+_WORSE_LAST: Final = {"waiting": 1, "over_budget": 2, "circuit_open": 3, "stopped": 4}
 _STATES: Final = {
     "stopped": "its provider refuses: key, credit, model or address are wrong; see the log",
     "circuit_open": "its provider does not answer; judging goes on when it does",
@@ -184,7 +209,7 @@ def _no_scores(found: Situation) -> list[str]:
 def _unread(found: Situation) -> str:
     if found.unread:
         return f"; {found.unread:,} interactions are unread"
-    if found.unread == 0:
+    if found.unread == 0 and not found.is_partial:
         return (
             "; the topics hold nothing unread: send interactions (rag-monitor traffic --for 60 "
             "makes some up)"
@@ -218,6 +243,7 @@ def as_json(found: Situation, at: str) -> dict[str, Any]:
             "consumed": counts.consumed,
             "in_flight": counts.in_flight,
             "unread": found.unread,
+            "unread_of": "scorers that answered" if found.is_partial else "group",
             "outcomes": outcomes,
         },
         "judges": found.judges,

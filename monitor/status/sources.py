@@ -13,6 +13,8 @@ import aiohttp
 from monitor.app.connections import connection, output_connection
 from monitor.app.scores import aggregators
 from monitor.config import Settings
+from monitor.control.commands import ControlAccess, in_force
+from monitor.control.pauses import Pauses
 from monitor.control.scanned import scan_control
 from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
 from monitor.exporter.baselines.baselines import control_state
@@ -25,6 +27,7 @@ from monitor.kafka import one_shot
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.replay import TopicScan
 from monitor.records import ScoreRecord, read_score_record
+from monitor.records.control import PauseRecord
 from monitor.runtime.health import Health
 from monitor.status.situation import TOPICS, AskedProcess, Situation, together
 
@@ -72,7 +75,22 @@ async def look(access: SituationAccess) -> Situation:
             else:
                 tried = "; ".join(f"{url}: {why}" for url, why in silent.items())
                 raise DependencyRefused(f"{tried}; nor the topics: {error}") from error
-    return together(processes, silent, topics)
+    found = together(processes, silent, topics)
+    if topics is None and found.counts.paused:
+        found = found._replace(pauses=await _pauses(access))
+    return found
+
+
+async def _pauses(access: SituationAccess) -> list[PauseRecord] | None:
+    """Until when and by whom, which no page says; None where that cannot be read."""
+    topic = access.settings.kafka.topics.control
+    output = output_connection(access.settings, connection(access.settings))
+    try:
+        return await in_force(
+            ControlAccess(output, topic, access.health, access.limit_s), access.clock()
+        )
+    except DependencyRefused:  # that it is paused is said all the same
+        return None
 
 
 async def _asked(url: str) -> AskedProcess | str:
@@ -119,12 +137,13 @@ async def from_topics(access: SituationAccess) -> Situation:
     """
     settings, now = access.settings, access.clock()
     output, topics = output_connection(settings, connection(settings)), settings.kafka.topics
-    found, counts = aggregators(settings), Counter[tuple[str, str]]()
+    found, counts, pauses = aggregators(settings), Counter[tuple[str, str]](), Pauses()
     async with one_shot.in_time(output, access.health, access.limit_s, "reading"):
         scan = await TopicScan.start(output, access.health)
         try:
             if topics.control in scan.partitions:  # without one there are no baselines yet
-                await scan_control(scan, topics.control, control_state(found.baselines))
+                state = control_state(found.baselines, pauses=pauses)
+                await scan_control(scan, topics.control, state)
             await fit(scan, topics.scores, found.scores, now)
             start_s = max(0, found.scores.horizon_start(now) - SLACK_S)
             found.scores.advance(now)
@@ -138,8 +157,10 @@ async def from_topics(access: SituationAccess) -> Situation:
     found.scores.advance(now)
     found.baselines.learn(found.scores.training_slots, now)
     pages = pages_of(found.scores, found.baselines, now)
-    read = ScrapedPage({}, counts, counts.total(), 0, counts.total())
-    return Situation((), {}, TOPICS, pages, read, unread)
+    held = pauses.records(now)
+    paused = tuple(record.shown for record in held)
+    read = ScrapedPage({}, counts, counts.total(), 0, counts.total(), paused=paused)
+    return Situation((), {}, TOPICS, pages, read, unread, pauses=held)
 
 
 def _score(value: bytes | None) -> ScoreRecord | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from pathlib import Path
 from signal import SIGTERM
@@ -47,6 +48,7 @@ async def test_without_a_monitor_scores_are_computed_from_the_topics(
     said = " ".join(empty.stdout.replace("│", " ").split())
     assert "no scores: no score record is within the horizon" in said
     assert "nothing unread" in said
+    assert "paused" not in said
 
     start = time.time() - 60
     await produce(
@@ -64,6 +66,14 @@ async def test_without_a_monitor_scores_are_computed_from_the_topics(
     assert (found["source"], pair["learning"]["slots"]) == ("topics", 40)
     (metric,) = [each for each in pair["metrics"] if each["metric"] == "faithfulness"]
     assert metric["windows"]["5m"]["mean"] == 0.875
+    pause = ("pause", "--application", "bot", "--for", "1h")
+    paused = await asyncio.to_thread(rag_monitor, *pause, environ=environ)
+    assert paused.returncode == 0, paused.stderr
+    told = await asyncio.to_thread(rag_monitor, "status", "--json", environ=environ)
+    (why,) = json.loads(told.stdout)["why"]
+    assert re.match(
+        r"judging is paused \(bot, until 20.* by .+\): rag-monitor resume ends that", why
+    )
 
 
 async def test_a_running_monitor_is_asked(
@@ -104,6 +114,13 @@ async def test_a_running_monitor_is_asked(
             rag_monitor, "status", "--url", monitor.url, environ=environ
         )
         assert "score and export, ready" in shown.stdout
+        pause = ("pause", "--application", "shop")
+        assert (await asyncio.to_thread(rag_monitor, *pause, environ=environ)).returncode == 0
+
+        async def is_told() -> bool:
+            return any("(shop, until 20" in why for why in (await found())["why"])
+
+        await until(is_told, "the pause with its end")
         assert "1.000 n=20" in shown.stdout
         watch = ("status", "--watch", "--json", "--url", monitor.url)
         with running(*watch, environ=environ) as watching:

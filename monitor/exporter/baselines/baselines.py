@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from monitor.control.corrections import Corrections
 from monitor.control.decisions import beside_decisions
+from monitor.control.pauses import Pauses
 from monitor.control.state import ControlReader, ControlState, WrittenAt
 from monitor.exporter.baselines.bad_times import AlarmsOf, is_held_back, marked, no_alarms
 from monitor.exporter.baselines.days import Days, WasOpen, is_of_days, never_open
@@ -25,6 +26,7 @@ from monitor.records.control import (
     BASELINE,
     CORRECTION,
     DAY,
+    PAUSE,
     BaselineRecord,
     ControlRecord,
     DayRecord,
@@ -268,10 +270,12 @@ def _normal(record: BaselineRecord | None) -> Normal | None:
     return normal_of(record) if record is not None and record.metrics else None
 
 
-def control_state(baselines: Baselines, corrections: Corrections | None = None) -> ControlState:
+def control_state(
+    baselines: Baselines, corrections: Corrections | None = None, pauses: Pauses | None = None
+) -> ControlState:
     """The control topic as it is read for its baselines; records of all kinds are looked at.
 
-    Those of audits are held by ``corrections``, where it is given.
+    Those of audits are held by ``corrections``, where it is given, and those of ``pauses`` by them.
     """
 
     def read(found: ControlRecord | Removed, _: WrittenAt) -> None:
@@ -280,6 +284,8 @@ def control_state(baselines: Baselines, corrections: Corrections | None = None) 
     readers: dict[str, ControlReader] = {BASELINE: read, DAY: read}
     if corrections is not None:
         readers[CORRECTION] = corrections.apply
+    if pauses is not None:
+        readers[PAUSE] = pauses.apply
     return ControlState(readers, reports_others=True)
 
 

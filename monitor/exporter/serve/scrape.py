@@ -64,9 +64,6 @@ def read_process(text: str) -> ProcessPage:
     """The page in ``text`` of any number of applications and judges."""
     found = _indexed(_samples(text))
     totals = found.totals
-    lag = totals.get(
-        "rag_monitor_group_lag_records", totals.get("rag_monitor_consumer_lag_records")
-    )
     return ProcessPage(
         {owner: found.of(owner) for owner in sorted(found.owners)},
         found.of(None),
@@ -77,7 +74,8 @@ def read_process(text: str) -> ProcessPage:
         judges=found.judges,
         left_usd=totals.get("rag_monitor_budget_usd_left"),
         per_day_usd=totals.get("rag_monitor_budget_usd_per_day"),
-        unread=None if lag is None else int(lag),
+        unread_by_group=found.total_of("rag_monitor_group_lag_records"),
+        unread_here=found.total_of("rag_monitor_consumer_lag_records"),
     )
 
 
@@ -157,7 +155,12 @@ class _PageIndex:
 
     def total(self, name: str) -> int:
         """Over all labels."""
-        return int(self.totals.get(name, 0))
+        return self.total_of(name) or 0
+
+    def total_of(self, name: str) -> int | None:
+        """The same; None where the page has no such gauge."""
+        found = self.totals.get(name)
+        return None if found is None else int(found)
 
 
 def _gauge(found: Mapping[str, float]) -> Gauge:

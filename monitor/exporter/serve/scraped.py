@@ -62,8 +62,8 @@ class ProcessPage(NamedTuple):
     """A whole page: ``pairs`` by application and judge, each with the counts of all of them.
 
     ``counts`` has no gauges. ``judges`` are models and their states, ``left_usd`` and
-    ``per_day_usd`` the day's money, ``unread`` how many records the scorers' group has not read;
-    None where the process does not know.
+    ``per_day_usd`` the day's money, ``unread_by_group`` how many records the scorers' group has not
+    read, ``unread_here`` how many of the process's own partitions; None where it does not know.
     """
 
     pairs: Mapping[PageOwner, ScrapedPage]
@@ -75,4 +75,5 @@ class ProcessPage(NamedTuple):
     judges: Mapping[str, str]
     left_usd: float | None
     per_day_usd: float | None
-    unread: int | None
+    unread_by_group: int | None
+    unread_here: int | None

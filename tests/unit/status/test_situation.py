@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from monitor.exporter.serve.scrape import read_process
-from monitor.exporter.serve.scraped import ProcessPage
+from monitor.exporter.serve.scraped import ProcessPage, ScrapedPage
+from monitor.records.control import PauseRecord
 from monitor.status.picture import SituationPicture
 from monitor.status.situation import AskedProcess, Situation, as_json, reasons, together
 
@@ -42,6 +43,9 @@ rag_drift_evidence{metric="faithfulness",application="shop",judge="offline@2"} 8
 rag_drift_alarm{metric="faithfulness",application="shop",judge="offline@2",direction="worse"} 1
 rag_monitor_baseline_learning{application="shop",judge="offline@2"} 0
 """
+
+
+NOTHING = ScrapedPage({}, {}, 0, 0, 0)
 
 
 def process(text: str, **waiting: str) -> AskedProcess:
@@ -88,6 +92,47 @@ def test_pages_of_two_roles_are_one_situation() -> None:
         ("shop", "faithfulness")
     ]
     assert reasons(both) == []
+
+
+def lag(number: int) -> str:
+    """What a scorer has not read of its own partitions."""
+    return f'rag_monitor_consumer_lag_records{{topic="t",partition="2"}} {number}\n'
+
+
+def test_what_one_scorer_has_not_read_is_not_the_group_s() -> None:
+    """The group's number wins, whoever was asked last; without it the scorers' sum says so."""
+    scorer, other = SCORER + lag(3), SCORER + lag(120_000)
+    for pages in ((EXPORTER, scorer), (scorer, EXPORTER)):
+        whole = found(*pages)
+        assert (whole.unread, whole.is_partial) == (7, False)
+    topics = Situation((), {}, "topics", {}, NOTHING, 120_003)
+    asked = together([process(scorer)], {}, topics)
+    assert (asked.unread, asked.is_partial) == (120_003, False)
+    part = found(scorer, other)
+    assert (part.unread, part.is_partial) == (120_003, True)
+    assert "120,003 records, of the scorers that answered alone" in shown(part)
+    assert as_json(part, "now")["interactions"]["unread_of"] == "scorers that answered"
+    (why,) = reasons(found(SCORER.replace(" 100", " 0") + lag(0)))
+    assert why == "no scores: nothing was read yet"
+
+
+def test_the_worst_state_of_a_model_is_told() -> None:
+    """One scorer of two has a key that is refused."""
+    states = ("stopped", "judging", "waiting")
+    pages = [SCORER + f'rag_monitor_judge_state{{model="gpt",state="{it}"}} 1\n' for it in states]
+    for ordered in (pages, pages[::-1]):
+        assert found(*ordered).judges == {"gpt": "stopped"}
+
+
+def test_a_pause_is_told_whoever_knows_of_it() -> None:
+    """An exporter alone; or the topic, which has its end and who began it."""
+    paused = 'rag_monitor_paused{application="*"} 1\n'
+    assert any("paused (all applications)" in it for it in reasons(found(EXPORTER + paused)))
+    record = PauseRecord(application="bot").as_set(0.0, "ann@ops")
+    topics = Situation((), {}, "topics", {}, NOTHING._replace(paused=("bot",)), 0, pauses=[record])
+    told = reasons(together([], {}, topics))
+    assert any(f"judging is paused ({record})" in it for it in told), told
+    assert "by ann@ops" in str(record)
 
 
 def test_the_picture_answers_is_it_working_and_how_good() -> None:
