@@ -6,7 +6,7 @@
     ├── ConfigurationError     stop with exit code 2; the message names the setting and the mend
     ├── DependencyRefused      stop with exit code 3; a broker, topic, judge or port said no
     ├── MessageRejected        send the record to the dead letters; ``stage`` says where it broke
-    ├── RecordSkipped          leave this score record out and count it (a newer minor schema)
+    ├── RecordSkipped          leave this record out and count it (of a newer schema, malformed)
     └── JudgeFailed            count ``judge_failed{reason}``; no score may be derived
         ├── ReplyRejected      ask the judge once more, with ``complaint``; then it is a failure
         └── TooLarge           count ``unscorable{too_large}``: judging it would cost too much
@@ -35,8 +35,9 @@ class DependencyRefused(MonitorError):
 class MessageRejected(MonitorError):
     """A Kafka record cannot become an interaction.
 
-    ``stage`` is where it broke (``decode``, ``validate``, ``publish``), ``cause`` a short label for
-    counting, and the message names the field, what was found and what was expected.
+    ``stage`` is where it broke (``decode``, ``validate``, ``redact``, ``score``, ``publish``),
+    ``cause`` a short label for counting, and the message names the field, what was found and what
+    was expected.
     """
 
     def __init__(self, message: str, *, stage: str, cause: str) -> None:
@@ -46,7 +47,7 @@ class MessageRejected(MonitorError):
 
 
 class RecordSkipped(MonitorError):
-    """A score record that this version must leave out, but count."""
+    """A record of scores, control or alarms that this version must leave out, but count."""
 
     def __init__(self, message: str, *, cause: str) -> None:
         super().__init__(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from monitor.app.judge_settings import llm_settings
 from monitor.app.policies import by_application, ingest_filter, segment_attributes
 from monitor.app.redaction import redactor_of
 from monitor.app.start import oldest_judged
-from monitor.config import JudgeSettings, Settings
+from monitor.config import Effective, JudgeSettings, Settings
 from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.llm.dry_run import DryRunJudge
@@ -31,13 +31,15 @@ from monitor.sampling.rules import Filter, FirstMatch
 class InputRules(NamedTuple):
     """Which interactions would be judged, and how they may be shown.
 
-    ``prefilter`` leaves what a scorer decodes at all, and ``traces`` knows which of them it reads.
-    ``sampling_key`` is the setting ``sampling.key``, ``least_rate`` the smallest rate
-    that may hold. ``block`` is ``sampling.block``, None where the limits set it. ``oldest``: epoch
-    seconds now → the first event time that is judged. ``cluster`` is that of ``export``.
+    ``metrics`` are those that an application has chosen, None: all. ``prefilter`` leaves what a
+    scorer decodes at all, and ``traces`` knows which of them it reads. ``sampling_key`` is the
+    setting ``sampling.key``, ``least_rate`` the smallest rate that may hold. ``block`` is
+    ``sampling.block``, None where the limits set it. ``oldest``: epoch seconds now → the first
+    event time that is judged. ``cluster`` is that of ``export``.
     """
 
     sampler: FirstMatch[Sampler]
+    metrics: FirstMatch[Collection[str] | None]
     prefilter: Prefilter
     traces: MultiPrefilter
     sampling_key: str
@@ -56,10 +58,12 @@ def input_rules(settings: Settings) -> InputRules:
     otherwise, cases = by_application(
         settings, lambda whole: Sampler(whole.sampling.rate, whole.sampling.key)
     )
+    metrics, chosen = by_application(settings, _chosen_metrics)
     traces = MultiPrefilter([otherwise, *(case.then for case in cases)])
     formats, block = topic_formats(settings), settings.sampling.block
     return InputRules(
         FirstMatch(cases, otherwise),
+        FirstMatch(chosen, metrics),
         prefilter_for(traces.samplers, formats),
         traces,
         settings.sampling.key,
@@ -72,6 +76,10 @@ def input_rules(settings: Settings) -> InputRules:
         formats,
         settings.export.cluster,
     )
+
+
+def _chosen_metrics(whole: Effective) -> Collection[str] | None:
+    return whole.metrics
 
 
 class LookupAccess(NamedTuple):

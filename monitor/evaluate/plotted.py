@@ -15,7 +15,7 @@ class MetricPlot(NamedTuple):
     """Histogram and box of one metric over the rows of an application and judge.
 
     ``counts`` are of equal parts of [0, 1]. ``ends`` are those of the whiskers, ``outliers`` the
-    distinct scores beyond them. ``title`` says whose it is, ``better`` which direction is good.
+    distinct scores beyond them. ``better`` says which direction is good.
     """
 
     application: str

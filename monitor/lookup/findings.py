@@ -23,9 +23,9 @@ class PlacedInput(NamedTuple):
     which ``has_key`` says is the configured one. ``rate`` is what its rules give it now, and
     ``dropped`` why it is not even decoded; None where it is. Of ``of_offsets`` of its block the
     hash takes one: 1 where a slot decides, or nothing more; None where the limits set how many.
-    ``held_back`` is the rule of ``ingest`` that holds it back; ``is_copy`` says that an equal
-    record stands before it. It ``was_too_old`` to be judged when it was logged already, or
-    ``is_too_old`` by now.
+    ``held_back`` is the rule of ``ingest`` that holds it back. ``is_copy`` says that an equal
+    record was written shortly before it, ``is_hidden`` that the log hides what is to be judged.
+    It ``was_too_old`` to be judged when it was logged already, or ``is_too_old`` by now.
     """
 
     topic: str
@@ -44,6 +44,7 @@ class PlacedInput(NamedTuple):
     is_trace: bool = False
     held_back: str | None = None
     is_copy: bool = False
+    is_hidden: bool = False
     was_too_old: bool = False
     is_too_old: bool = False
 

@@ -21,8 +21,9 @@ from monitor.kafka.record import KafkaRecord, Partition
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.reading import scores, spellings
+from monitor.metrics.redacted import hides_all, redacted_metrics
 from monitor.records import Interaction, Reason, Source
-from monitor.sampling.copies import digest_of
+from monitor.sampling.copies import WITHIN_S, digest_of
 from monitor.sampling.hashing import unit_hash
 
 #: An id that the log lacks is its place.
@@ -79,6 +80,7 @@ class _Inputs:
     rules: InputRules
     interaction_id: str
     now: float
+    #: When an equal record was written last, in ms.
     _copies: dict[tuple[Partition, bytes], int] = field(default_factory=dict)
 
     async def found(self, since: float) -> list[PlacedInput]:
@@ -166,15 +168,18 @@ class _Inputs:
             was_too_old=not is_redriven and happened < oldest(found.timestamp),
             is_too_old=not is_redriven and happened < oldest(self.now),
         )
-        return self._sampled(record, found, decoded.interaction)
+        return self._sampled(record, found, decoded.interaction, is_redriven=is_redriven)
 
     def _sampled(
-        self, record: KafkaRecord, found: PlacedInput, interaction: Interaction
+        self,
+        record: KafkaRecord,
+        found: PlacedInput,
+        interaction: Interaction,
+        *,
+        is_redriven: bool,
     ) -> PlacedInput:
         sampler = self.rules.sampler(interaction)
         key = sampler.record_key(record.key, record.headers)
-        partition = Partition(record.topic, record.partition)
-        first = self._copies.setdefault((partition, digest_of(record)), record.offset)
         is_trace = isinstance(record, TraceRecord)
         has_no_slot = is_trace or self.rules.sampler.is_split(interaction.application)
         return found._replace(
@@ -186,8 +191,16 @@ class _Inputs:
             of_offsets=self.rules.block if has_no_slot else 1,
             is_trace=is_trace,
             held_back=self.rules.let_through.against(interaction),
-            is_copy=first < record.offset,
+            is_copy=not is_trace and not is_redriven and self._is_copy(record),
+            is_hidden=hides_all(redacted_metrics(interaction), self.rules.metrics(interaction)),
         )
+
+    def _is_copy(self, record: KafkaRecord) -> bool:
+        """Whether a scorer takes it for one, by the times at which they were written."""
+        key = Partition(record.topic, record.partition), digest_of(record)
+        before = self._copies.get(key)
+        self._copies[key] = record.timestamp
+        return before is not None and record.timestamp - before < 1000 * WITHIN_S
 
     def _dropped(self, record: KafkaRecord, interaction: Interaction) -> Reason | None:
         """Why a scorer does not even decode it; None: it does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from monitor.judge.provider.remedies import REMEDIES
 from monitor.lookup.findings import LookupFindings, PlacedInput, PlacedScore
 from monitor.lookup.shown import latest_first, shown_time
 from monitor.records import Outcome, Reason, ScoreRecord
@@ -13,6 +14,7 @@ from monitor.records import Outcome, Reason, ScoreRecord
 WAITING: Final = "waiting"
 NEVER_SEEN: Final = "never_seen"
 UNKNOWN: Final = "unknown"
+_REDACTED: Final = "redacted"
 #: What reasons mean, where their name does not say it.
 _MEANS: Final[Mapping[str, str]] = {
     Reason.USD_PER_DAY: "the day's money was spent",
@@ -21,10 +23,9 @@ _MEANS: Final[Mapping[str, str]] = {
     "no_reference": "there is no reference, and every metric needs one",
     "no_claims": "the response claims nothing",
     "no_contexts": "nothing was retrieved",
-    "redacted": "the log hides what is to be judged",
+    _REDACTED: "the log hides what is to be judged",
     "too_large": "judging it would take more than judge.max_calls or judge.max_input_tokens",
     "malformed_reply": "the judge's reply broke the format twice",
-    "stopped": "the judge's provider refuses: key, credit, model or address are wrong",
 }
 
 
@@ -50,7 +51,9 @@ def answer(found: LookupFindings) -> WhyAnswer:
     if found.dead_letters and not sent_back:
         return _dead_lettered(found)
     if found.inputs:
-        return _logged(found, found.inputs[-1])
+        # What became of a copy says nothing of why its original has no score.
+        originals = [each for each in found.inputs if not each.is_copy]
+        return _logged(found, (originals or found.inputs)[-1])
     searched = ", ".join(found.searched)
     return WhyAnswer(
         NEVER_SEEN,
@@ -82,7 +85,7 @@ def lines(found: LookupFindings, said: WhyAnswer) -> Iterator[str]:
 def _judged(found: LookupFindings, placed: PlacedScore) -> WhyAnswer:
     record = placed.record
     reason = f" ({record.reason})" if record.reason else ""
-    means = _MEANS.get(record.reason or "", "")
+    means = _meaning(record.reason)
     facts = [*_sampling_facts(found, record), *_judging_facts(record)]
     if len(found.scores) > 1:
         facts.append(f"{len(found.scores)} score records have this id; this is the latest")
@@ -99,6 +102,12 @@ def _judged(found: LookupFindings, placed: PlacedScore) -> WhyAnswer:
     }
     sentence = f"{record.outcome}{reason} for {record.application}{means and f': {means}'}"
     return WhyAnswer(record.outcome.value, record.reason, sentence, tuple(facts), data)
+
+
+def _meaning(reason: str | None) -> str:
+    """In words; empty where nobody has any."""
+    remedy = REMEDIES.get(reason or "")
+    return _MEANS.get(reason or "", "" if remedy is None else remedy.what)
 
 
 def _weight(record: ScoreRecord) -> float | None:
@@ -184,7 +193,10 @@ def _logged(found: LookupFindings, one: PlacedInput) -> WhyAnswer:
     outcome, reason, sentence, facts = _ended(found, one)
     facts = [*facts, *_place_facts(one)]
     if len(found.inputs) > 1:
-        facts.append(f"{len(found.inputs)} logged records have this id; this is the last one")
+        copies = sum(each.is_copy for each in found.inputs)
+        of_them = f"; copies of it: {copies} (duplicate)" if copies else ""
+        number = len(found.inputs)
+        facts.append(f"{number} logged records have this id; this is the last one{of_them}")
     data: dict[str, Any] = {
         "application": one.interaction and one.interaction.application,
         "source": {"topic": one.topic, "partition": one.partition, "offset": one.offset},
@@ -228,13 +240,16 @@ def _ended(found: LookupFindings, one: PlacedInput) -> _Ending:
         return Outcome.NOT_SAMPLED, Reason.FILTERED, sentence, []
     if one.of_offsets and one.hash_value >= one.rate / one.of_offsets:
         return _beyond_share(one, one.of_offsets, will)
+    if one.is_copy:
+        sentence = f"not_sampled (duplicate){will}: an equal record comes before it"
+        return Outcome.NOT_SAMPLED, Reason.DUPLICATE, sentence, []
+    if one.is_hidden:
+        sentence = f"unscorable (redacted){will}: {_MEANS['redacted']}"
+        return Outcome.UNSCORABLE, _REDACTED, sentence, []
     if one.is_read is False:
         return _waiting(found, one)
     if found.slot is not None:
         return _in_slot(found.slot)
-    if one.is_copy:
-        sentence = "not_sampled (duplicate): an equal record comes before it"
-        return Outcome.NOT_SAMPLED, Reason.DUPLICATE, sentence, []
     return _untold(found, one)
 
 

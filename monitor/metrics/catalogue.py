@@ -9,7 +9,7 @@ passages j.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -328,6 +328,14 @@ _METRICS = (
 
 CATALOGUE: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
 """The metrics by name, in the order in which they are shown."""
+
+
+def compared(metrics: Collection[str]) -> Collection[str]:
+    """Those that make an interaction scored: what every pick has says nothing of a comparison.
+
+    Where no others are chosen, these do.
+    """
+    return [name for name in metrics if CATALOGUE[name].source == "verdicts"] or metrics
 
 
 def score_all(judgement: Judgement) -> dict[str, float | Unscored]:

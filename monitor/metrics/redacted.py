@@ -5,7 +5,9 @@ Loggers of OpenInference write this in place of a content that they were told to
 
 from __future__ import annotations
 
-from monitor.metrics.catalogue import CATALOGUE
+from collections.abc import Collection
+
+from monitor.metrics.catalogue import CATALOGUE, compared
 from monitor.records import REDACTED_TEXT, Interaction
 
 
@@ -27,6 +29,14 @@ def redacted_metrics(interaction: Interaction) -> frozenset[str]:
     if contexts and not sees_passage(interaction):
         found.add("retrieved")
     return frozenset(found)
+
+
+def hides_all(redacted: frozenset[str], metrics: Collection[str] | None) -> bool:
+    """Whether all that would be compared needs a hidden text, so that no judge is asked.
+
+    ``metrics`` are those that somebody has chosen, None: all.
+    """
+    return redacted.issuperset(compared(metrics or CATALOGUE))
 
 
 def sees_passage(interaction: Interaction) -> bool:

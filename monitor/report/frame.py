@@ -33,7 +33,7 @@ class DaySampling(Frozen):
     """What was picked of one day (UTC) of an application, and with which probabilities.
 
     ``stands_for`` is Σ m/q·u: the interactions that the picks stand for. ``forced`` ones stand for
-    none. ``least_q`` and ``most_q`` are the smallest and the largest q/m.
+    none. ``least_rate`` and ``most_rate`` are the smallest and the largest q/m.
     """
 
     day: str

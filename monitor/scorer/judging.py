@@ -6,7 +6,6 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Collection,
     Coroutine,
     Mapping,
 )
@@ -22,8 +21,8 @@ from monitor.judge.limits.limits import Limits, chosen
 from monitor.judge.pipeline.complaints import commonest
 from monitor.judge.pipeline.parsing import has_words
 from monitor.judge.protocol import CostMeter, Judge
-from monitor.metrics.catalogue import CATALOGUE, score_all
-from monitor.metrics.redacted import redacted_metrics, sees_passage, without_redacted
+from monitor.metrics.catalogue import CATALOGUE, compared, score_all
+from monitor.metrics.redacted import hides_all, redacted_metrics, sees_passage, without_redacted
 from monitor.metrics.relevance import labelled
 from monitor.records import Interaction, Outcome, Reason, Unscored, Usage
 from monitor.runtime.logs import logger
@@ -89,7 +88,7 @@ class JudgingInput:
 
 def all_redacted(judging_input: JudgingInput, policy: ScoringPolicy) -> JudgingResult | None:
     """What becomes of it where the log hides all that could be judged, so nobody is asked."""
-    if not judging_input.redacted.issuperset(_compared(policy.metrics or CATALOGUE)):
+    if not hides_all(judging_input.redacted, policy.metrics):
         return None
     scores = _chosen(dict.fromkeys(CATALOGUE, Unscored.REDACTED), policy.metrics)
     reason, judge = _why_unscorable(scores), policy.judge.identity
@@ -229,7 +228,7 @@ async def judged(
         return failed._replace(found=str(error), number=cost_meter.number)
     judgement = labelled(judgement, interaction.retrieved_contexts, labels_win=policy.labels_win)
     scores = _chosen({**score_all(judgement), **judging_input.known}, policy.metrics)
-    is_scored = any(isinstance(scores[name], float) for name in _compared(scores))
+    is_scored = any(isinstance(scores[name], float) for name in compared(scores))
     return JudgingResult(
         Outcome.SCORED if is_scored else Outcome.UNSCORABLE,
         None if is_scored else _why_unscorable(scores),
@@ -278,14 +277,6 @@ def _chosen(
     if metrics is None:
         return dict(scores)
     return {name: score for name, score in scores.items() if name in metrics}
-
-
-def _compared(metrics: Collection[str]) -> Collection[str]:
-    """Those that make an interaction scored: what every pick has says nothing of a comparison.
-
-    Where no others are chosen, these do.
-    """
-    return [name for name in metrics if CATALOGUE[name].source == "verdicts"] or metrics
 
 
 def _why_unscorable(scores: dict[str, float | Unscored]) -> str:

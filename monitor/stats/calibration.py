@@ -12,7 +12,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 #: Percent of the signals up to each edge. What teaches most is rare, and at the upper end: with
@@ -126,12 +125,3 @@ def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
             (a, w_a, n_a), (b, w_b, n_b) = pools[-2:]
             pools[-2:] = [((a * w_a + b * w_b) / (w_a + w_b), w_a + w_b, n_a + n_b)]
     return [value for value, _, number in pools for _ in range(number)]
-
-
-def is_rising(values: Sequence[float]) -> bool:
-    """Whether each value is larger than the one before it.
-
-    >>> is_rising([0.0, 0.5]), is_rising([0.0, 0.0])
-    (True, False)
-    """
-    return all(a < b for a, b in pairwise(values))

@@ -106,7 +106,7 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
 
     τ_d² = max(0, Var(m_d) − mean noise of m_d); hours[h] = κ_h·(m_h − m) with κ_h = τ_h²/(τ_h² +
     noise of m_h), τ_h² = max(0, mean of (m_h − m)² − mean noise of m_h). An hour without a value
-    adds nothing. SE² = noise of m, τ_d²/days being the margin's. V is ``beside_hours``, and
+    adds nothing. SE² = noise of m, τ_d²/days being the margin's. V is ``_beside_hours``, and
     ``added_by_swing`` what hours add to another.
     """
     by_day = [summed(day) for day in days]
@@ -124,7 +124,7 @@ def rhythm(days: Sequence[Sequence[HourSums]]) -> Rhythm | None:
         math.sqrt(spread),
         hours,
         len(whole),
-        _beside(days, by_day, by_hour),
+        _beside_hours(days, by_day, by_hour),
         added_by_swing(by_hour, hours, len(whole)),
     )
 
@@ -198,7 +198,9 @@ def added_between(
     return math.fsum(share * hour for share, hour in zip(shares, hours, strict=True)) / total
 
 
-def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
+def _beside_hours(
+    days: Sequence[Sequence[HourSums]], by_day: Sequence[HourSums], by_hour: Sequence[HourSums]
+) -> float | None:
     """V of the scores of an hour, beside what the hour of the day and the day add; at least 1.
 
     V = N·(n − p)/(n·(N − p))·Σ(Σux − m_dh·Σu)²/ΣΣu²(x − m_dh)² over the N hours that have any of
@@ -208,19 +210,12 @@ def beside_hours(days: Sequence[Sequence[HourSums]]) -> float | None:
 
     >>> def of(*means: float) -> list[HourSums]:
     ...     return [HourSums(40, 40.0, 40 * m, 40.0, 40 * m, 40 * m) for m in means]
-    >>> beside_hours([of(*[0.25, 0.75] * 12)] * 7)
+    >>> rhythm([of(*[0.25, 0.75] * 12)] * 7).dependence
     1.0
-    >>> round(beside_hours([of(*([0.25] * day + [0.75] * (24 - day))) for day in range(7)]), 1)
+    >>> uneven = [of(*([0.25] * day + [0.75] * (24 - day))) for day in range(7)]
+    >>> round(rhythm(uneven).dependence, 1)
     2.5
     """
-    by_hour = [summed(hour) for hour in zip(*days, strict=True)]
-    return _beside(days, [summed(day) for day in days], by_hour)
-
-
-def _beside(
-    days: Sequence[Sequence[HourSums]], by_day: Sequence[HourSums], by_hour: Sequence[HourSums]
-) -> float | None:
-    """The same, with the sums of days and of hours that are known already."""
     total = summed(by_day)
     cells = [
         (cell, day.mean + hour.mean - total.mean)

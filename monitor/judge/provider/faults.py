@@ -23,7 +23,7 @@ from monitor.judge.provider.refusals import Action, ErrorBody, action_for, read_
 from monitor.records import Usage
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-MAX_RETRY_AFTER_S = 60.0  # a longer wait outlives every deadline: fail now and say why
+MAX_RETRY_AFTER_S = 60.0  # nobody waits longer for one answer: fail now and say why
 
 # Said by the client itself before it sends anything; it calls most of these a server error.
 _NO_KEY = re.compile(r"missing .{0,40}(credentials|api key)", re.IGNORECASE)

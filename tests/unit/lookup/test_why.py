@@ -93,6 +93,7 @@ async def test_the_latest_of_several_records_counts() -> None:
         ),
         ({"of_offsets": 2, "hash_value": 0.2, "is_copy": True}, "duplicate", "an equal record"),
         ({"is_copy": True}, "duplicate", "an equal record comes before it"),
+        ({"is_copy": True, "is_hidden": True}, "duplicate", "an equal record comes before it"),
         ({}, None, "is below sampling.rate 0.5, but no record is of it"),
     ],
 )
@@ -148,6 +149,23 @@ async def test_another_one_of_its_slot_is_named() -> None:
     )
     expected = {"first_offset": 4, "last_offset": 7, "m": 3, "picked": "pick"}
     assert said.data["slot"] == expected
+    # What is sent again, or hidden, joins no slot, wherever it stands.
+    copy, hidden = logged(is_copy=True), logged(is_hidden=True)
+    assert answer(found(copy, slot=slot)).reason == "duplicate"
+    ended = answer(found(hidden, slot=slot))
+    assert (ended.outcome, ended.reason) == (Outcome.UNSCORABLE, "redacted")
+    both = answer(found(logged(), copy, slot=slot))
+    assert both.reason == "slot"
+    told = "2 logged records have this id; this is the last one; copies of it: 1 (duplicate)"
+    assert told in both.facts
+
+
+async def test_what_a_provider_refuses_is_said_in_words() -> None:
+    """Its reason alone, ``auth``, tells little."""
+    record = await scored(answered("a", offset=5))
+    refused = record.model_copy(update={"outcome": Outcome.JUDGE_FAILED, "reason": "auth"})
+    said = answer(found(scores=(PlacedScore(refused, 0, 0),)))
+    assert said.sentence.endswith(": the provider refuses this key")
 
 
 def test_a_dead_letter_is_the_answer_until_it_is_sent_back() -> None:

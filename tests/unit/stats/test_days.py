@@ -13,7 +13,6 @@ from monitor.stats.baseline import PROVISIONAL, Baseline, dependence
 from monitor.stats.days import (
     NEEDED_DAYS,
     HourSums,
-    beside_hours,
     hour_spread,
     is_better,
     rhythm,
@@ -25,6 +24,13 @@ def hour(n: int, mean: float, rng: random.Random) -> HourSums:
     """Sums of 0/1 values with u = 1."""
     hits = float(sum(rng.random() < mean for _ in range(n)))
     return HourSums(n, float(n), hits, float(n), hits, hits)
+
+
+def beside_hours(days: list[list[HourSums]]) -> float | None:
+    """V beside what hours and days add; there are days enough to tell."""
+    found = rhythm(days)
+    assert found is not None
+    return found.dependence
 
 
 def days(swing: float, drift: float, n: int = 400) -> list[list[HourSums]]:
