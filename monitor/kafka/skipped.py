@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from typing import Final, TypeVar
+
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
 from monitor.runtime.logs import logger
+
+R = TypeVar("R")
+#: The event of score records that a command leaves out.
+SCORES_SKIPPED: Final = "score_records_skipped"
 
 
 def warn_skipped(event: str, record: KafkaRecord, skipped: RecordSkipped) -> None:
@@ -42,6 +49,28 @@ class SkippedRecords:
         first = "the first at " if self.records > 1 else ""
         place = f"partition {record.partition}, offset {record.offset}"
         return f"{number} left out, {first}{place}: {skipped}"
+
+
+async def readable(
+    records: AsyncIterator[KafkaRecord], read: Callable[[bytes], R], event: str
+) -> AsyncIterator[tuple[KafkaRecord, R]]:
+    """Each with what is read of its value, as far as it has one that can be read.
+
+    ``read`` raises ``RecordSkipped`` for the others: the log says once how many there were.
+    """
+    left_out = SkippedRecords()
+    try:
+        async for record in records:
+            if record.value is None:
+                continue
+            try:
+                found = read(record.value)
+            except RecordSkipped as skipped:
+                left_out.add(record, skipped)
+            else:
+                yield record, found
+    finally:
+        left_out.say(event)
 
 
 def _place(record: KafkaRecord) -> dict[str, str | int]:

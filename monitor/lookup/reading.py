@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
+from monitor.kafka.skipped import SCORES_SKIPPED, readable
 from monitor.lookup.findings import PlacedScore
 from monitor.metrics.offending_claims import judged_claims, reference_claims
 from monitor.records import ScoreRecord, read_score_record
@@ -21,20 +22,17 @@ async def scores(
 ) -> AsyncIterator[PlacedScore]:
     """The score records that are ``wanted`` and can be read, since a time (epoch seconds)."""
     start_ms = int(max(0.0, since - SLACK_S) * 1000)
-    async for record in scan.records(topic, start_ms=start_ms):
-        if record.value is not None and wanted(record):
-            found = _read(record.value)
-            if found is not None:
-                yield PlacedScore(found, record.partition, record.offset)
+    records = (record async for record in scan.records(topic, start_ms=start_ms) if wanted(record))
+    async for record, found in readable(records, _read, SCORES_SKIPPED):
+        yield PlacedScore(found, record.partition, record.offset)
 
 
-def _read(value: bytes) -> ScoreRecord | None:
-    """None for what cannot be read, which the exporter counts and names."""
+def _read(value: bytes) -> ScoreRecord:
+    found = read_score_record(value)
     try:
-        found = read_score_record(value)
         judged_claims(found), reference_claims(found)
-    except (RecordSkipped, ValueError):  # or its verdicts have no shape
-        return None
+    except ValueError as error:
+        raise RecordSkipped(f"verdicts without a shape: {error}", cause="malformed") from error
     return found
 
 

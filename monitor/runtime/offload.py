@@ -1,4 +1,4 @@
-"""Work that must not hold up the event loop, or may not end when it is told to."""
+"""Work on the event loop that may not end when it is told to."""
 
 from __future__ import annotations
 

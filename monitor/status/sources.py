@@ -16,7 +16,7 @@ from monitor.config import Settings
 from monitor.control.commands import ControlAccess, in_force
 from monitor.control.pauses import Pauses
 from monitor.control.scanned import scan_control
-from monitor.errors import ConfigurationError, DependencyRefused, RecordSkipped
+from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.exporter.baselines.baselines import control_state
 from monitor.exporter.baselines.commands import SLACK_S
 from monitor.exporter.computed import pages_of
@@ -26,7 +26,8 @@ from monitor.exporter.serve.scraped import ScrapedPage
 from monitor.kafka import one_shot
 from monitor.kafka.reader import group_offsets
 from monitor.kafka.replay import TopicScan
-from monitor.records import ScoreRecord, read_score_record
+from monitor.kafka.skipped import SCORES_SKIPPED, readable
+from monitor.records import read_score_record
 from monitor.records.control import PauseRecord
 from monitor.runtime.health import Health
 from monitor.status.situation import TOPICS, AskedProcess, Situation, together
@@ -147,10 +148,10 @@ async def from_topics(access: SituationAccess) -> Situation:
             await fit(scan, topics.scores, found.scores, now)
             start_s = max(0, found.scores.horizon_start(now) - SLACK_S)
             found.scores.advance(now)
-            async for record in scan.records(topics.scores, start_ms=start_s * 1000):
-                if (score := _score(record.value)) is not None and record.value is not None:
-                    counts[score.outcome.value, score.reason or ""] += 1
-                    found.scores.add(score, record.value)
+            records = scan.records(topics.scores, start_ms=start_s * 1000)
+            async for record, score in readable(records, read_score_record, SCORES_SKIPPED):
+                counts[score.outcome.value, score.reason or ""] += 1
+                found.scores.add(score, record.value or b"")
         finally:
             await scan.stop()
         unread = await _unread(access)
@@ -161,13 +162,6 @@ async def from_topics(access: SituationAccess) -> Situation:
     paused = tuple(record.shown for record in held)
     read = ScrapedPage({}, counts, counts.total(), 0, counts.total(), paused=paused)
     return Situation((), {}, TOPICS, pages, read, unread, pauses=held)
-
-
-def _score(value: bytes | None) -> ScoreRecord | None:
-    try:
-        return None if value is None else read_score_record(value)
-    except RecordSkipped:
-        return None  # the exporter counts and names them
 
 
 async def _unread(access: SituationAccess) -> int | None:

@@ -6,7 +6,7 @@ import json
 import time
 from asyncio import Event, to_thread
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -61,38 +61,57 @@ async def test_what_is_deleted_under_a_look_at_a_topic_is_nobodys_loss(
     assert +counted == {}
 
 
-#: What reads the control topic once; and the kind of records of which each tells.
+CONTROL, SCORES, ALARMS = (f"{of}_records_skipped" for of in ("control", "score", "alarm"))
+#: Commands that read topics once; and of which topics each says what it leaves out.
 READERS = {
-    ("report", "--since", "1h", "--out", "-"): "correction",
-    ("alarms",): "pause",
-    ("resume", "--application", "bot"): "pause",
-    ("baseline", "show"): "baseline",
-    ("status", "--url", "http://127.0.0.1:9"): "baseline",
-    ("score", "--dry-run"): "pause",
-    ("audit", "forget", "--interaction", "1", "--yes"): "forgotten",
+    ("report", "--since", "1h", "--out", "-"): {CONTROL, ALARMS},
+    ("alarms", "--json"): {CONTROL, ALARMS},
+    ("resume", "--application", "bot"): {CONTROL},
+    ("baseline", "show"): {CONTROL, SCORES},
+    ("status", "--url", "http://127.0.0.1:9"): {CONTROL, SCORES},
+    ("score", "--dry-run"): {CONTROL},
+    ("audit", "forget", "--interaction", "1", "--yes"): {CONTROL, SCORES, ALARMS},
+    ("worst",): {SCORES},
+    ("show", "1"): {SCORES},
+    ("why", "1"): {CONTROL, SCORES},
 }
 
 
-async def test_what_a_command_leaves_out_of_the_control_topic_is_said(
+async def test_what_a_command_leaves_out_is_said(
     kafka_broker: RunningBroker, make_topics: MakeTopics
 ) -> None:
     """Each goes by the rest: one line on stderr says how many, where the first stands, and why."""
-    topics, broker = await make_topics(), kafka_broker.bootstrap
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
     environ = environ_of(broker, {"http__port": 0, **topics})
-    for command in READERS:
-        ended = await to_thread(rag_monitor, *command, environ=environ)
-        assert "control_records_skipped" not in ended.stdout + ended.stderr, command
+
+    async def left_out() -> dict[tuple[str, ...], dict[str, dict[str, object]]]:
+        return {it: await _left_out(it, environ) for it in READERS}
+
+    assert set(map(len, (await left_out()).values())) == {0}
     kinds = ("correction", "pause", "baseline", "forgotten")
-    broken = [Record(b"{", key=f"{kind}/bot/{n}".encode()) for kind in kinds for n in "12"]
-    await produce(broker, topics["kafka__topics__control"], broken)
-    for command, kind in READERS.items():
-        ended = await to_thread(rag_monitor, *command, environ=environ)
-        said = [one for one in ended.stderr.splitlines() if "control_records_skipped" in one]
-        assert said, (command, ended)
-        told = json.loads(said[0])
-        assert told["topic"] == topics["kafka__topics__control"]
-        assert f"{kind}/bot/1" in told["error"] or told["records"] == len(broken), (command, told)
-        assert "control_records_skipped" not in ended.stdout
+    control = [Record(b"{", key=f"{kind}/bot/{n}".encode()) for kind in kinds for n in "12"]
+    newer = [Record(b'{"schema": "rag.score/2", "interaction_id": "1"}', b"bot/1")] * 3
+    await produce(broker, topics["kafka__topics__control"], control)
+    await produce(broker, topics["kafka__topics__scores"], newer)
+    await produce(broker, topics["kafka__topics__alarms"], [Record(b"{", key=b"faithfulness/bot")])
+    for command, told in (await left_out()).items():
+        assert set(told) == READERS[command], (command, told)
+        if SCORES in told:
+            assert (told[SCORES]["records"], told[SCORES]["offset"]) == (3, 0)
+            assert "rag.score/2" in str(told[SCORES]["error"])
+        if CONTROL in told:
+            assert told[CONTROL]["topic"] == topics["kafka__topics__control"]
+            assert told[CONTROL]["records"] in (2, len(control))
+
+
+async def _left_out(
+    command: Sequence[str], environ: Mapping[str, str]
+) -> dict[str, dict[str, object]]:
+    """By event."""
+    ended = await to_thread(rag_monitor, *command, environ=environ)
+    events = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
+    assert "records_skipped" not in ended.stdout
+    return {it["event"]: it for it in events if it["event"].endswith("records_skipped")}
 
 
 async def test_a_broker_that_freezes_ends_what_reads_a_topic(tmp_path: Path) -> None:

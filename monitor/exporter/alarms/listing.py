@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from monitor.control.scanned import scan_alarms
 from monitor.errors import RecordSkipped
 from monitor.exporter.messages.explained import claim_in_words, moment
 from monitor.exporter.messages.headline import headline
@@ -31,18 +32,21 @@ async def read_alarms(connection: Connection, topic: str, health: Health, limit_
     Raises ``DependencyRefused`` when the topic is missing, may not be read, or not in time.
     """
     latest: dict[bytes | None, AlarmRecord | None] = {}
-    unreadable = 0
+
+    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+        try:
+            latest[key] = read_alarm_record(key, value)
+        except RecordSkipped as skipped:
+            return skipped
+        return None
+
     async with one_shot.in_time(connection, health, limit_s, "reading"):
         scan = await TopicScan.start(connection, health)
         try:
-            async for record in scan.records(topic):
-                try:
-                    latest[record.key] = read_alarm_record(record.key, record.value)
-                except RecordSkipped:
-                    unreadable += 1
+            left_out = await scan_alarms(scan, topic, apply)
         finally:
             await scan.stop()
-    return Alarms(_ordered([one for one in latest.values() if one is not None]), unreadable)
+    return Alarms(_ordered([one for one in latest.values() if one is not None]), left_out.records)
 
 
 def _ordered(records: list[AlarmRecord]) -> tuple[AlarmRecord, ...]:

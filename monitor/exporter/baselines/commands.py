@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from monitor.control.decisions import LONG_AGO, begun_anew, next_decision
 from monitor.control.scanned import scan_control
-from monitor.errors import RecordSkipped
 from monitor.exporter.baselines.baselines import Baselines, control_state
 from monitor.exporter.baselines.learning import frozen
 from monitor.exporter.baselines.unlearned import without_baseline
@@ -23,6 +22,7 @@ from monitor.exporter.scores.folding import JudgedApplication
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
+from monitor.kafka.skipped import SCORES_SKIPPED, readable
 from monitor.metrics.catalogue import CATALOGUE
 from monitor.records import read_score_record
 from monitor.records.control import BaselineRecord, MetricBaseline, baseline_key
@@ -77,12 +77,9 @@ async def _read_scores(access: BaselineAccess, scan: TopicScan, now: float) -> N
     await fit(scan, access.scores_topic, access.aggregator, now)
     start_ms = max(0, access.aggregator.horizon_start(now) - SLACK_S) * 1000
     access.aggregator.advance(now)
-    async for record in scan.records(access.scores_topic, start_ms=start_ms):
-        if record.value is not None:
-            try:
-                access.aggregator.add(read_score_record(record.value), record.value)
-            except RecordSkipped:
-                continue  # the exporter counts and names them
+    records = scan.records(access.scores_topic, start_ms=start_ms)
+    async for record, found in readable(records, read_score_record, SCORES_SKIPPED):
+        access.aggregator.add(found, record.value or b"")
     access.baselines.learn(access.aggregator.training_slots, now)
 
 
