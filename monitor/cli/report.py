@@ -78,6 +78,7 @@ def _report(
     from datetime import UTC, datetime
 
     from monitor.report import reading
+    from monitor.report.deleted import in_sentences
 
     now = time.time()
     ends = datetime.fromtimestamp(now, UTC)
@@ -99,6 +100,8 @@ def _report(
         write_out(out, body.encode())
     records = sum(one.records for one in found.seals)
     say(f"{records} score records from {begin.isoformat()} to {end.isoformat()}", err=True)
+    for sentence in in_sentences(found.deleted or ()):
+        say(sentence, err=True)
 
 
 def _check(places: ReportPlaces, file: Path) -> NoReturn:

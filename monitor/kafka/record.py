@@ -18,6 +18,20 @@ class Partition(NamedTuple):
     partition: int
 
 
+class KeptPartition(NamedTuple):
+    """What is kept of a partition: offsets from ``begin`` up to before ``end``.
+
+    ``first_ms`` is the time of the first record (epoch milliseconds); None where none is kept, or
+    none with a time.
+    """
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+    first_ms: int | None
+
+
 class KafkaRecord(Protocol):
     """A record as it was read; ``timestamp`` is in epoch milliseconds."""
 

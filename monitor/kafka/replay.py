@@ -17,7 +17,7 @@ from monitor.kafka.connection import Connection
 from monitor.kafka.idle import Silence
 from monitor.kafka.losses import Unheard
 from monitor.kafka.metadata import ClusterView
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, KeptPartition
 from monitor.kafka.retrying import REFUSALS, bounded, patiently, refusal, start_patiently, stopped
 from monitor.kafka.start_offsets import StartRule, begun
 from monitor.kafka.time_merge import Head, in_time
@@ -184,6 +184,22 @@ class TopicScan:
         except (errors.KafkaError, TimeoutError) as error:
             raise _unreadable(self._connection, topic, error) from error
         return [max(0, later - earlier) for earlier, later in pairwise(totals)]
+
+    async def kept(self, topic: str) -> list[KeptPartition]:
+        """What is kept of each partition; raises ``DependencyRefused`` like ``records``."""
+        parts = self._existing(topic)
+        try:
+            begins = await bounded(self._client.beginning_offsets(parts), REQUEST_LIMIT_S)
+            ends = await bounded(self._client.end_offsets(parts), REQUEST_LIMIT_S)
+            times = await bounded(self._client.first_times(parts), REQUEST_LIMIT_S)
+        except REFUSALS as error:
+            raise DependencyRefused(refusal(self._connection, error, topic)) from error
+        except (errors.KafkaError, TimeoutError) as error:
+            raise _unreadable(self._connection, topic, error) from error
+        return [
+            KeptPartition(topic, part.partition, begins[part], ends[part], times.get(part))
+            for part in parts
+        ]
 
     async def in_time(
         self,

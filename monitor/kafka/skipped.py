@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
@@ -19,6 +19,15 @@ def warn_skipped(event: str, record: KafkaRecord, skipped: RecordSkipped) -> Non
     logger().warning(event, **_place(record), **_reason(skipped))
 
 
+class FirstSkipped(NamedTuple):
+    """Where the first record that is left out stands, and the label of why."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+
 class SkippedRecords:
     """What a command leaves out of a topic that it reads once: how many, and the first of them."""
 
@@ -30,6 +39,14 @@ class SkippedRecords:
         """Count one."""
         self.records += 1
         self._first = self._first or (record, skipped)
+
+    @property
+    def first(self) -> FirstSkipped | None:
+        """The first of them; without the error, which quotes its key."""
+        if self._first is None:
+            return None
+        record, skipped = self._first
+        return FirstSkipped(record.topic, record.partition, record.offset, skipped.cause)
 
     def say(self, event: str) -> None:
         """One line in the log for all, if there are any.

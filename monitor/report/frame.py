@@ -66,14 +66,45 @@ class JudgeUse(Frozen):
 
 
 class LoggedPartition(Frozen):
-    """The offsets of an input topic that came in the span, by the broker's time."""
+    """The offsets of an input topic that came in the span, by the broker's time.
+
+    At most so many were ``records``: commits of transactions take offsets, too. What had been
+    deleted before is not among them: ``AuditReport.deleted``.
+    """
 
     topic: str
     records: int
 
 
+class DeletedPartition(Frozen):
+    """A partition of which older records were deleted, and of the span as well perhaps.
+
+    It begins with ``first_offset``, and is complete from the time of that record on; None where
+    none is kept, or none with a time.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    complete_from: AwareDatetime | None
+
+
+class LeftOutRecords(Frozen):
+    """Records of a topic that cannot be gone by: how many, where the first stands, and why."""
+
+    topic: str
+    records: int
+    first_partition: int
+    first_offset: int
+    first_reason: str
+
+
 class ReportedAlarm(Frozen):
-    """An alarm that was open in the span."""
+    """One opening of an alarm that was open in the span.
+
+    ``closed_because`` is ``opened_again`` where the next record of its key is of another opening:
+    when this one ended nobody has written.
+    """
 
     key: str
     state: str
@@ -85,7 +116,11 @@ class ReportedAlarm(Frozen):
 
 
 class AuditReport(Frozen):
-    """All of it. No text of any user, and no id of an interaction."""
+    """All of it. No text of any user, and no id of an interaction.
+
+    Of the topic of alarms at most ``alarm_records_gone`` records are no more, by compaction, which
+    also takes earlier openings. Reports of before these three were written have None.
+    """
 
     schema_: Annotated[Literal["rag.report/1"], AnyMinor] = Field(REPORT_SCHEMA, alias="schema")
     made_at: AwareDatetime
@@ -102,6 +137,9 @@ class AuditReport(Frozen):
     alarms: tuple[ReportedAlarm, ...]
     corrections: tuple[CorrectionRecord, ...]
     seals: tuple[SealedPartition, ...]
+    deleted: tuple[DeletedPartition, ...] | None = None
+    left_out: tuple[LeftOutRecords, ...] | None = None
+    alarm_records_gone: int | None = None
 
 
 class SpanCounts:

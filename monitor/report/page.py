@@ -10,7 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor.records.correction import Interval
 from monitor.report.chain import SealedPartition
-from monitor.report.frame import AuditReport, JudgeUse
+from monitor.report.deleted import in_sentences
+from monitor.report.frame import AuditReport, DeletedPartition, JudgeUse, LeftOutRecords
 
 _PAGE: Final = Environment(
     autoescape=True,
@@ -29,6 +30,8 @@ def as_page(report: AuditReport) -> str:
         until=_moment(report.until),
         made_at=_moment(report.made_at),
         logged=[(one.topic, f"{one.records:,}") for one in report.logged],
+        deleted=_deleted(report),
+        left_out=[_left_out(one) for one in report.left_out or ()],
         outcomes=[(o.application, o.outcome, o.reason, f"{o.records:,}") for o in report.outcomes],
         sampling=[
             (
@@ -62,6 +65,22 @@ def as_page(report: AuditReport) -> str:
             for one in report.seals
         ],
     )
+
+
+def _deleted(report: AuditReport) -> dict[str, list[str]]:
+    """What to say under the counts of inputs, of scores and of dead letters."""
+    found: dict[str, list[DeletedPartition]] = {"inputs": [], "scores": [], "dead_letters": []}
+    inputs = {one.topic for one in report.logged}
+    for one in report.deleted or ():
+        other = "scores" if one.topic == report.topic else "dead_letters"
+        found["inputs" if one.topic in inputs else other].append(one)
+    return {name: in_sentences(deleted) for name, deleted in found.items()}
+
+
+def _left_out(one: LeftOutRecords) -> str:
+    place = f"partition {one.first_partition}, offset {one.first_offset}: {one.first_reason}"
+    first = f"{one.records:,} records are left out, the first at {place}"
+    return f"{one.topic}: {first if one.records > 1 else f'1 record is left out, at {place}'}."
 
 
 def _agreement(report: AuditReport) -> Iterator[tuple[object, ...]]:

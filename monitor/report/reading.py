@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from monitor import __version__
 from monitor.app.inspection import LookupAccess
-from monitor.control.latest_alarms import LatestAlarms
 from monitor.control.latest_records import LatestRecords
 from monitor.control.scanned import scan_alarms, scan_control
 from monitor.control.state import ControlState
@@ -17,16 +16,20 @@ from monitor.errors import DependencyRefused, RecordSkipped
 from monitor.ingest.dead_letter_headers import read_dead_letter
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
+from monitor.kafka.skipped import SkippedRecords
 from monitor.records import read_score_record
 from monitor.records.control import CORRECTION, CorrectionRecord
 from monitor.report.chain import PartitionChain, SealedPartition, difference
+from monitor.report.deleted import deleted_of
 from monitor.report.frame import (
     AuditReport,
+    DeletedPartition,
+    LeftOutRecords,
     LoggedPartition,
     SpanCounts,
     counted_otherwise,
-    reported,
 )
+from monitor.report.openings import AlarmOpenings
 
 
 class ReportPlaces(NamedTuple):
@@ -51,17 +54,20 @@ async def made(
             LoggedPartition(topic=topic, records=sum(await scan.counts(topic, bounds)))
             for topic in access.interactions
         ]
+        deleted = await _deleted(scan, access.interactions, since)
     counts, until_ms = SpanCounts(), round(until.timestamp() * 1000)
+    openings, corrections = AlarmOpenings(since, until), LatestRecords(CorrectionRecord)
     async with access.scanning(access.output) as scan:
         seals = await _sealed(
             scan, access.scores, since, lambda record: record.timestamp < until_ms, counts
         )
         dead_letters = await _dead_letters(scan, access.dead_letters, since, until_ms)
-        alarms, corrections = LatestAlarms(), LatestRecords(CorrectionRecord)
-        await scan_alarms(scan, places.alarms, alarms.apply)
-        control = ControlState({CORRECTION: corrections.apply})
-        await scan_control(scan, access.control, control)
-    found = (reported(one, since, until) for one in alarms.by_key.values())
+        deleted += await _deleted(scan, (access.scores, access.dead_letters), since)
+        skipped = (
+            await scan_alarms(scan, places.alarms, openings.apply),
+            await scan_control(scan, access.control, ControlState({CORRECTION: corrections.apply})),
+        )
+        offsets = sum(one.end for one in await scan.kept(places.alarms))
     return AuditReport(
         made_at=now,
         version=__version__,
@@ -74,10 +80,32 @@ async def made(
         sampling=counts.sampling(),
         judges=counts.judges(),
         dead_letters=dead_letters,
-        alarms=tuple(sorted((one for one in found if one is not None), key=lambda one: one.since)),
+        alarms=openings.alarms(),
         corrections=tuple(corrections.by_key.values()),
         seals=seals,
+        deleted=tuple(deleted),
+        left_out=tuple(_left_out(skipped)),
+        alarm_records_gone=max(0, offsets - openings.records),
     )
+
+
+async def _deleted(
+    scan: TopicScan, topics: Sequence[str], since: datetime
+) -> list[DeletedPartition]:
+    """After they were read: what is deleted meanwhile may be missing, too."""
+    return [one for topic in topics for one in deleted_of(await scan.kept(topic), since)]
+
+
+def _left_out(skipped: Iterable[SkippedRecords]) -> Iterator[LeftOutRecords]:
+    for one in skipped:
+        if (first := one.first) is not None:
+            yield LeftOutRecords(
+                topic=first.topic,
+                records=one.records,
+                first_partition=first.partition,
+                first_offset=first.offset,
+                first_reason=first.reason,
+            )
 
 
 async def _sealed(

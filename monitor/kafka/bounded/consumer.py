@@ -25,7 +25,7 @@ from aiokafka.consumer.fetcher import (
 )
 from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.protocol.fetch import FetchRequest
-from aiokafka.structs import OffsetAndMetadata
+from aiokafka.structs import OffsetAndMetadata, OffsetAndTimestamp
 
 from monitor.kafka.bounded.aborted import AbortedTransactions
 from monitor.kafka.bounded.batches import Batch, Left, Unpacked, merged, split
@@ -523,7 +523,19 @@ class BoundedConsumer(AIOKafkaConsumer):
         return await self.since_each(dict.fromkeys(partitions, start_ms))
 
     async def since_each(self, starts: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The first offset at or after each one's time (epoch ms), where the broker finds one.
+        """The first offset at or after each one's time (epoch ms), where the broker finds one."""
+        found = await self._found_each(starts)
+        return {partition: one.offset for partition, one in found.items()}
+
+    async def first_times(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The time (epoch ms) of the first record that is kept, where the broker finds one."""
+        found = await self._found_each(dict.fromkeys(partitions, 1))
+        return {partition: one.timestamp for partition, one in found.items()}
+
+    async def _found_each(
+        self, starts: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        """The first place at or after each one's time.
 
         To find it a broker unpacks batches itself, and one that cannot hold them fails: of those
         partitions nothing is known, either.
@@ -537,9 +549,9 @@ class BoundedConsumer(AIOKafkaConsumer):
             if len(asked) == 1:
                 logger().warning("time_not_found", **next(iter(asked))._asdict())
                 return {}
-            each = [await self.since_each({one: start_ms}) for one, start_ms in asked.items()]
-            return {partition: offset for one in each for partition, offset in one.items()}
-        return {partition: one.offset for partition, one in found.items() if one is not None}
+            each = [await self._found_each({one: start_ms}) for one, start_ms in asked.items()]
+            return {partition: place for one in each for partition, place in one.items()}
+        return {partition: one for partition, one in found.items() if one is not None}
 
     async def look_at_logs(self, *, at_once: bool = False) -> bool:
         """Go to the beginning of every topic that was made anew under its name.

@@ -8,7 +8,15 @@ import pytest
 
 from monitor.records import JudgeIdentity, Outcome, SamplingRecord, Usage
 from monitor.report.chain import PartitionChain
-from monitor.report.frame import AuditReport, SpanCounts, counted_otherwise, reported
+from monitor.report.frame import (
+    AuditReport,
+    DeletedPartition,
+    LeftOutRecords,
+    LoggedPartition,
+    SpanCounts,
+    counted_otherwise,
+    reported,
+)
 from monitor.report.page import as_page
 from tests.stages.alarm_records import alarm
 from tests.stages.audits import judged
@@ -150,3 +158,39 @@ def test_a_page_escapes_and_says_all_of_it() -> None:
     assert "warranty" not in page
     again = AuditReport.model_validate_json(report.model_dump_json(by_alias=True))
     assert again == report
+
+
+def test_a_page_says_what_is_missing() -> None:
+    """Each topic's loss under its counts, what is left out, and alarms that may be gone."""
+    plain = as_page(report_of(counted()))
+    said = {
+        "in is complete only from": "What became of those",
+        "scores is complete only from": "Dead letters",
+        "dead is complete only from": "Rates over time",
+        "alarms: 1 record is left out, at partition 1, offset 7: malformed.": "The seal",
+        "At most 1,234 records of alarms are no more": "The seal",
+    }
+    assert [one for one in said if one in plain] == []
+    lost = tuple(
+        DeletedPartition(topic=topic, partition=0, first_offset=5, complete_from=NOON)
+        for topic in ("in", "scores", "dead")
+    )
+    left_out = LeftOutRecords(
+        topic="alarms",
+        records=1,
+        first_partition=1,
+        first_offset=7,
+        first_reason="malformed",
+    )
+    report = report_of(counted()).model_copy(
+        update={
+            "logged": (LoggedPartition(topic="in", records=3),),
+            "deleted": lost,
+            "left_out": (left_out,),
+            "alarm_records_gone": 1_234,
+        }
+    )
+    page = as_page(report)
+    for sentence, following in said.items():
+        assert sentence in page.partition(following)[0], sentence
+    assert AuditReport.model_validate_json(report.model_dump_json(by_alias=True)) == report
