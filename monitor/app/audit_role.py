@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from aiohttp import web
+from markupsafe import Markup
 
 from monitor import __version__
 from monitor.app.connections import connection as input_connection
@@ -40,14 +42,15 @@ from monitor.errors import ConfigurationError
 from monitor.exporter.serve.alarm_page import (
     UNREAD,
     alarm_fragment,
-    alarm_list,
     alarm_status,
+    alarms_so_far,
     calm_in_words,
 )
 from monitor.exporter.serve.front_page import Front
 from monitor.exporter.serve.http import HttpServer
 from monitor.exporter.serve.live_table import live_table
 from monitor.kafka.availability import watched
+from monitor.records.alarm import AlarmRecord
 from monitor.records.control import (
     BASELINE,
     FORGOTTEN,
@@ -152,7 +155,7 @@ class AuditRole:
             AlarmViews(
                 self._alarms.by_key,
                 partial(alarm_fragment, answers="/interactions"),
-                partial(alarm_list, empty="There has been no alarm."),
+                self._alarms_so_far,
                 partial(alarm_status, answers="/interactions"),
             ),
             self._on_control,
@@ -197,6 +200,9 @@ class AuditRole:
             await self._control_known.wait()  # else texts come back that must not
             await self._follower.run()
 
+    def _alarms_so_far(self, records: Collection[AlarmRecord], now: datetime) -> Markup:
+        return alarms_so_far(records, now, are_read=self._alarms_follower.is_ready)
+
     async def _board(self) -> LiveBoard:
         """The numbers of now, or why there are none."""
         live = self._live
@@ -205,13 +211,17 @@ class AuditRole:
         empty = "No scores yet: nothing was scored within the horizon."
         if not live.is_ready:
             empty = f"The numbers are still being read. {waiting}".rstrip()
-        calm = calm_in_words(one.row for one in rows) if live.is_ready else UNREAD
+        # Two readers: that of the alarms may still be behind that of the numbers.
+        are_known = live.is_ready and self._alarms_follower.is_ready
+        calm = calm_in_words(one.row for one in rows) if are_known else UNREAD
         table = live_table(rows, self._alarms.by_key.values(), "/interactions")
         return LiveBoard(
             table if rows else "",
             "" if rows else empty,
             calm,
             tuple(str(one) for one in live.controls.pauses.records(now)),
+            live.controls.are_known.is_set(),
+            live.health.waiting,
         )
 
     def _on_control(self, application: str, judge: str) -> JudgeOnControl:

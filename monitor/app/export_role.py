@@ -68,6 +68,11 @@ class ExportRole:
         """The latest record of each alarm, open or closed."""
         return self._exporter.alarms
 
+    @property
+    def alarms_are_read(self) -> bool:
+        """Whether these are all."""
+        return self._exporter.alarms_are_read
+
     def missing(self) -> list[MissingMetric]:
         """The metrics that have a baseline and no value any more; none before all is replayed."""
         if not self._exporter.is_ready:

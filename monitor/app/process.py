@@ -135,6 +135,7 @@ class Monitor:
             None if scorer is None else scorer.outcomes(),
             missing=list if self._exporter is None else self._exporter.missing,
             known_alarms=self.alarms,
+            alarms_read=self._exporter is not None and self._exporter.alarms_are_read,
         )
 
     def _used(self, roles: Sequence[Role]) -> dict[str, tuple[Connection, set[str]]]:

@@ -239,6 +239,11 @@ class Exporter:
         """The latest record of each alarm, open or closed, by its key on the topic."""
         return self._publisher.alarms
 
+    @property
+    def alarms_are_read(self) -> bool:
+        """Whether their topic was replayed: before that nobody knows that there is none."""
+        return self._alarms.is_ready
+
     async def run(self) -> None:
         """Replay and follow until cancelled."""
         self._health.waits("exporter", f"replay of {self._topics.scores}")

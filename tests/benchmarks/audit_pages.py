@@ -106,12 +106,15 @@ async def filled(database: Database, number: int, applications: int, seed: int) 
 
 
 async def _no_numbers() -> LiveBoard:
-    return LiveBoard("", "No scores yet.", UNREAD, ())
+    return LiveBoard("", "No scores yet.", UNREAD, (), pauses_read=True, waiting={})
 
 
 @asynccontextmanager
 async def pages(
-    database: Database, folder: Path, clock: Callable[[], float] = lambda: NOW
+    database: Database,
+    folder: Path,
+    clock: Callable[[], float] = lambda: NOW,
+    live: Callable[[], Awaitable[LiveBoard]] = _no_numbers,
 ) -> AsyncIterator[int]:
     """The pages over a database, on a free port."""
     (folder / "passwords").write_text(PASSWORD + "\n", "utf-8")
@@ -131,7 +134,7 @@ async def pages(
             clock,
             AlarmViews({}, alarm_fragment, partial(alarm_list, empty=""), alarm_status),
             lambda *_: JudgeOnControl(None, None),
-            _no_numbers,
+            live,
         ),
         Passwords(folder / "passwords"),
     )

@@ -72,6 +72,8 @@ async def test_from_nothing_to_the_first_corrected_number(setting: AuditSetting)
             assert labelled == [60, 6]
             _, page = await ann.get("/")
             assert "60 of 60" in page
+            await until(lambda: _knows_all(ann), "alarms, pauses and scores are read")
+            assert "There has been no alarm." in (await ann.get("/alarms"))[1]
 
         async def published() -> bool:
             found = await corrections(setting)
@@ -362,6 +364,11 @@ async def _cookies(url: str, headers: dict[str, str]) -> set[bool]:
         ) as answer:
             (kept,) = answer.cookies.values()
     return {bool(form["secure"]), bool(kept["secure"])}
+
+
+async def _knows_all(visitor: SiteVisitor) -> bool:
+    """What it says of itself."""
+    return "nothing is paused · these pages are up to date." in (await visitor.get("/"))[1]
 
 
 async def _kept(process: MonitorProcess, number: int) -> bool:

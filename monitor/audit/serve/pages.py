@@ -83,13 +83,16 @@ class AuditPages:
         parts = self._parts
         views = parts.alarms
         choices, board = await parts.search.choices(), await parts.live()
-        now_ms, waiting = milliseconds(parts.clock()), parts.health.waiting
+        now_ms, latest_ms = milliseconds(parts.clock()), await parts.evidence.latest_ms()
+        waiting = {**board.waiting, **parts.health.waiting}
         return self._site.shown(
             visit,
             "overview.html",
             "Overview",
             board=board,
-            state=state_line(await parts.evidence.latest_ms(), now_ms, board.paused, waiting),
+            state=state_line(
+                latest_ms, now_ms, board.paused, waiting, pauses_read=board.pauses_read
+            ),
             now=moment(now_ms),
             worse=views.status(views.known.values(), self._now(), board.calm),
             said=_draw_in_words(visit.request.query.get("drawn", "")),

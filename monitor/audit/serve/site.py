@@ -86,12 +86,15 @@ class LiveBoard(NamedTuple):
     """How good applications are now, as HTML; ``empty`` says why there is nothing to show.
 
     ``paused`` says of each pause what it holds back, ``calm`` what it means that no alarm is open.
+    Until ``pauses_read`` there may be more of them. ``waiting`` is what the numbers wait for.
     """
 
     table: str
     empty: str
     calm: str
     paused: tuple[str, ...]
+    pauses_read: bool
+    waiting: Mapping[str, str]
 
 
 class SiteParts(NamedTuple):

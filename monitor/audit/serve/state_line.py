@@ -19,19 +19,29 @@ class StatePart(NamedTuple):
 
 
 def state_line(
-    latest_ms: int | None, now_ms: int, paused: Sequence[str], waiting: Mapping[str, str]
+    latest_ms: int | None,
+    now_ms: int,
+    paused: Sequence[str],
+    waiting: Mapping[str, str],
+    *,
+    pauses_read: bool = True,
 ) -> list[StatePart]:
     """What was judged last, what is paused, and what these pages wait for. Epoch milliseconds.
+
+    Until ``pauses_read`` there may be more pauses.
 
     >>> [part.text for part in state_line(1_000, 5_000, (), {})]
     ['judged last 4 s ago', 'nothing is paused', 'these pages are up to date']
     >>> [part.is_bad for part in state_line(0, 3_600_000, ("bot",), {"audit": "start"})]
     [True, True, True]
+    >>> state_line(1_000, 5_000, (), {}, pauses_read=False)[1].text
+    'whether anything is paused is not known yet'
     """
     found = [_judged(latest_ms, now_ms)]
     found += [StatePart(f"paused: {one}", is_bad=True) for one in paused]
     if not paused:
-        found.append(StatePart("nothing is paused"))
+        unread = "whether anything is paused is not known yet"
+        found.append(StatePart("nothing is paused" if pauses_read else unread))
     found += [StatePart(f"{name} waits: {why}", is_bad=True) for name, why in waiting.items()]
     if not waiting:
         found.append(StatePart("these pages are up to date"))

@@ -31,6 +31,11 @@ BEYOND: Final = "No alarm is open, but a number lies beyond what is normal: see 
 #: By its detector; no alarm is known of it, which may be a moment behind, or never come.
 UNTOLD: Final = "A number is worse than normal: see below."
 UNREAD: Final = "Whether anything is worse than normal is not known yet."
+#: What a list of alarms says in the place of none, and where there may be more.
+NO_ALARM: Final = "There has been no alarm."
+FOLLOWS_NONE: Final = "Not known: this process follows no alarms: see the page of the exporter."
+STILL_TO_READ: Final = "Not known yet: the alarms topic is still to be read."
+MORE_TO_READ: Final = "Not all are known yet: the alarms topic is still to be read."
 
 
 def calm_in_words(rows: Iterable[ScoreRow]) -> str:
@@ -99,9 +104,26 @@ def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:
     return _page(f"{record.metric} of {record.application}", alarm_fragment(record, now))
 
 
-def alarms_page(records: Mapping[str, AlarmRecord], now: datetime) -> str:
-    """All that are known, as links."""
-    return _page("Alarms", alarm_list(records.values(), now, "There has been no alarm."))
+def alarms_so_far(records: Collection[AlarmRecord], now: datetime, *, are_read: bool) -> Markup:
+    """All that are known, as links; until they ``are_read``, nobody knows that there are no more.
+
+    >>> from datetime import UTC
+    >>> print(alarms_so_far([], datetime.now(UTC), are_read=False), end="")
+    <p>Not known yet: the alarms topic is still to be read.</p>
+    """
+    found = alarm_list(records, now, NO_ALARM if are_read else STILL_TO_READ)
+    if are_read or not records:
+        return found
+    return Markup("<p>{}</p>\n{}").format(MORE_TO_READ, found)
+
+
+def alarms_page(
+    records: Mapping[str, AlarmRecord] | None, now: datetime, *, are_read: bool = True
+) -> str:
+    """All that are known; ``records`` is None where the process follows no alarms."""
+    if records is None:
+        return _page("Alarms", Markup("<p>{}</p>").format(FOLLOWS_NONE))
+    return _page("Alarms", alarms_so_far(records.values(), now, are_read=are_read))
 
 
 def _page(title: str, body: Markup) -> str:

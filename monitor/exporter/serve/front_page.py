@@ -13,7 +13,13 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from monitor.exporter.scores.outlook import Outlook
-from monitor.exporter.serve.alarm_page import CALM, UNTOLD, alarm_status, calm_in_words
+from monitor.exporter.serve.alarm_page import (
+    CALM,
+    STILL_TO_READ,
+    UNTOLD,
+    alarm_status,
+    calm_in_words,
+)
 from monitor.exporter.serve.missing import MissingMetric
 from monitor.exporter.serve.score_tables import BEYOND_NORMAL, ScoreRow, ScoreTable
 from monitor.exporter.serve.templates import PAGES
@@ -49,7 +55,8 @@ class Front(NamedTuple):
     ``judges`` maps the name of a judge's model, or of the offline judge, to its state. Until
     ``pauses_read`` there may be more pauses than are known. ``refused`` is what was wrong with
     replies of models. ``scores`` gives the tables, which takes a moment, ``missing`` the metrics
-    that have no value any more. ``known_alarms`` are the open and the closed ones, by key.
+    that have no value any more. ``known_alarms`` are the open and the closed ones, by key. Until
+    ``alarms_read`` there may be more of both.
     """
 
     version: str
@@ -64,6 +71,7 @@ class Front(NamedTuple):
     outcomes: RecentOutcomes | None = None
     missing: Callable[[], Sequence[MissingMetric]] = list
     known_alarms: Mapping[str, AlarmRecord] = MappingProxyType({})
+    alarms_read: bool = True
 
 
 class _PageRow(NamedTuple):
@@ -280,7 +288,8 @@ def _alarms(front: Front, scores: Sequence[ScoreTable]) -> _PageSection:
     rows = [_PageLine(f": {one.answer}", "Open") for one in front.alarms]
     rows += [_PageLine(f": {one}", "Worse") for one in _untold(front.alarms, scores)]
     rows += [_PageLine(f": {one}", "No value") for one in front.missing()]
-    return _PageSection("Alarms", rows, _PageLine(f"No alarm is open{none}."))
+    note = f"No alarm is open{none}." if front.alarms_read else STILL_TO_READ
+    return _PageSection("Alarms", rows, _PageLine(note))
 
 
 def _untold(alarms: Sequence[AlarmRecord], scores: Sequence[ScoreTable]) -> list[str]:

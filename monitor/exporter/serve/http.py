@@ -152,7 +152,9 @@ class HttpServer:
         return response
 
     async def _alarms_page(self, _request: web.Request) -> web.Response:
-        text = alarms_page(self._front().known_alarms, datetime.now(UTC))
+        front, now = self._front(), datetime.now(UTC)
+        known = None if front.alarms is None else front.known_alarms
+        text = alarms_page(known, now, are_read=front.alarms_read)
         return web.Response(text=text, content_type="text/html")
 
     async def _alarm_page(self, request: web.Request) -> web.Response:

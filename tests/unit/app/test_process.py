@@ -1,4 +1,4 @@
-"""A process that is told to stop before it has begun."""
+"""A process that is told to stop before it has begun, or that reaches no broker yet."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import asyncio
 import gc
 import warnings
 
+import aiohttp
 import pytest
 
 from monitor.app.process import Monitor, Role
 from monitor.config import load
+from monitor.exporter.serve.alarm_page import FOLLOWS_NONE, STILL_TO_READ
+from tests.stages.process import until
 
 
 @pytest.mark.parametrize("roles", [("score",), ("export",), ("score", "export")])
@@ -23,3 +26,32 @@ async def test_a_stop_before_the_start_is_clean(roles: tuple[Role, ...]) -> None
         await Monitor(load({}, flags=flags)).run(roles, stop)
         gc.collect()
     assert [str(each.message) for each in told] == []
+
+
+@pytest.mark.parametrize(
+    ("role", "pages"),
+    [
+        ("score", {"/alarms": FOLLOWS_NONE, "/": "This process knows of no alarms: see the page"}),
+        ("export", {"/alarms": STILL_TO_READ, "/": STILL_TO_READ}),
+    ],
+)
+async def test_that_there_is_no_alarm_is_not_said_before_it_is_known(
+    role: Role, pages: dict[str, str]
+) -> None:
+    """A scorer never reads alarms, and an exporter has not read them while no broker answers."""
+    stop = asyncio.Event()
+    flags = {"kafka.bootstrap_servers": "127.0.0.1:9", "http.port": 0}
+    monitor = Monitor(load({}, flags=flags))
+    running = asyncio.create_task(monitor.run([role], stop))
+    try:
+        await until(lambda: monitor.port, "it serves")
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{monitor.port}") as session:
+            for path, said in pages.items():
+                async with session.get(path) as answer:
+                    page = await answer.text()
+                assert said in page
+                assert "There has been no alarm." not in page
+                assert "No alarm is open" not in page
+    finally:
+        stop.set()
+        await running

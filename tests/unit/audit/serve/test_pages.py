@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from monitor.audit.serve.site import COOKIE
+from monitor.audit.serve.site import COOKIE, LiveBoard
 from monitor.audit.store.database import Database
 from monitor.audit.store.drawing import AuditDrawing, DrawRequest
 from monitor.audit.store.evidence import EvidenceStore
 from monitor.audit.store.forgetting import TextForgetting
 from monitor.records import Claims, Judgement, ScoreRecord, Verdicts
 from monitor.records.forgetting import ForgettingRequest
+from monitor.runtime.health import Health
 from tests.benchmarks.audit_pages import PASSWORD, pages
 from tests.stages.audit_setting import DATABASES, with_tables
 from tests.stages.audit_site import SiteVisitor
@@ -70,6 +71,32 @@ async def test_what_cannot_be_is_said_and_ticks_stay(database: Database, tmp_pat
         status, page = await ann.post("/audit/1", "/audit", action="correct", note="none")
         assert (status, "Nothing waits for you" in page) == (200, True)
         assert "none" in (await ann.get("/interactions/1"))[1]
+
+
+async def test_pages_are_up_to_date_only_with_the_numbers(
+    database: Database, tmp_path: Path
+) -> None:
+    """The numbers have a health of their own: texts may be read while these still wait."""
+    health = Health(lambda: 0.0)
+    health.waits("exporter", "replay of scores")
+    known = False
+
+    async def board() -> LiveBoard:
+        return LiveBoard("", "No scores yet.", "", (), known, health.waiting)
+
+    async with (
+        pages(database, tmp_path, live=board) as port,
+        SiteVisitor(f"http://127.0.0.1:{port}") as ann,
+    ):
+        _, page = await ann.log_in(PASSWORD, "ann")
+        assert "whether anything is paused is not known yet" in page
+        assert "<strong>exporter waits: replay of scores</strong>" in page
+        assert "nothing is paused" not in page
+        assert "up to date" not in page
+        health.ready("exporter")
+        known = True
+        _, page = await ann.get("/")
+        assert "nothing is paused · these pages are up to date." in page
 
 
 async def test_a_note_of_what_is_forgotten_is_not_kept(database: Database, tmp_path: Path) -> None:

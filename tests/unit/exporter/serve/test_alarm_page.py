@@ -6,8 +6,12 @@ from datetime import timedelta
 
 from monitor.exporter.serve.alarm_page import (
     CALM,
+    FOLLOWS_NONE,
+    MORE_TO_READ,
     MOST_LISTED,
     MOST_OPEN,
+    NO_ALARM,
+    STILL_TO_READ,
     UNWATCHED,
     alarm_fragment,
     alarm_list,
@@ -116,6 +120,20 @@ def test_whatever_stands_on_a_record_is_text() -> None:
     ]
     assert [bad in page for page in pages] == [False] * 5
     assert all("&lt;script&gt;" in page for page in pages)
+
+
+def test_that_there_is_none_is_said_only_where_it_is_known() -> None:
+    """Not by a process that follows no alarms, nor before all of them are read."""
+    said = [FOLLOWS_NONE, STILL_TO_READ, MORE_TO_READ, NO_ALARM]
+    for page, expected in (
+        (alarms_page(None, NOW), FOLLOWS_NONE),
+        (alarms_page({}, NOW, are_read=False), STILL_TO_READ),
+        (alarms_page({"k": alarm()}, NOW, are_read=False), MORE_TO_READ),
+        (alarms_page({}, NOW), NO_ALARM),
+        (alarms_page({"k": alarm()}, NOW), None),
+    ):
+        assert [one for one in said if one in page] == [one for one in said if one == expected]
+    assert HEADLINE in alarms_page({"k": alarm()}, NOW, are_read=False).replace("&gt;", ">")
 
 
 def test_open_alarms_come_first() -> None:

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.exporter.scores.detectors import DriftKey
 from monitor.exporter.scores.outlook import Outlook
-from monitor.exporter.serve.alarm_page import CALM, UNTOLD, UNWATCHED
+from monitor.exporter.serve.alarm_page import CALM, STILL_TO_READ, UNTOLD, UNWATCHED
 from monitor.exporter.serve.front_page import (
     MOST_ROWS,
     MOST_TABLES,
@@ -169,6 +169,19 @@ def test_a_process_that_starts_promises_nothing() -> None:
     assert "gpt: judging, as far as this process, which waits, can" in said["Judge"]
     known = Front("1", paused=[PauseRecord()], pauses_read=False)
     assert "Paused: all applications" in read(known).sections["Pauses"]
+
+
+def test_that_no_alarm_is_open_is_said_only_once_all_are_read() -> None:
+    """An exporter in its replay knows of none yet; one that it has read already is told."""
+    replay = {"alarms": "replay of t"}
+    front = Front("1", ["export"], alarms=(), scores=list, alarms_read=False)
+    found = read(front, replay)
+    assert found.sections["Alarms"].strip() == STILL_TO_READ
+    assert "/alarms" not in found.links  # the status is left out for the same reason
+    known = read(front._replace(alarms=[alarm()]), replay)
+    assert known.sections["Alarms"].strip() == f"Open: {alarm().answer}"
+    done = read(front._replace(alarms_read=True))
+    assert done.sections["Alarms"].strip() == "No alarm is open."
 
 
 def test_a_metric_without_a_value_is_named_among_the_alarms() -> None:
