@@ -26,7 +26,7 @@ from monitor.telemetry import ScorerTelemetry, new_registry
 DAY_S: Final = 86_400
 #: Records whose judgements are priced: the mean of more would hardly be another one.
 MOST_PRICED: Final = 50
-#: Partitions whose oldest unread record is looked at.
+#: Partitions whose oldest unread record is looked at: each takes a request.
 MOST_LOOKED_AT: Final = 20
 
 
@@ -37,7 +37,8 @@ class Backlog(NamedTuple):
     those that are not sampled; None: the price of a model is not known, or there was nothing to
     price. ``is_asked``: a model is asked. ``has_budget``: it is bounded by ``limits.usd_per_day``.
     ``too_old`` is about how many of those unread are too old to be judged. ``is_priced``: the price
-    of every model is known.
+    of every model is known. ``oldest_s`` is by ``looked_at`` of the ``behind`` partitions that have
+    something unread.
     """
 
     group_id: str
@@ -50,6 +51,8 @@ class Backlog(NamedTuple):
     has_budget: bool
     too_old: int = 0
     is_priced: bool = True
+    looked_at: int = 0
+    behind: int = 0
 
     @property
     def usd(self) -> float | None:
@@ -88,11 +91,19 @@ class Backlog(NamedTuple):
                 else ("nothing is unread")
             )
         new = f"group {self.group_id} is new: " if self.is_new else ""
-        age = "" if self.oldest_s is None else f", the oldest {in_words(self.oldest_s)} old"
+        age = self._age()
         if self.too_old:
             age += f", about {self.too_old:,} too old to be judged"
         cost = "" if not self.usd else f"; judging them costs about {self.usd:.2f} USD"
         return f"{new}{self.unread:,} unread{age}{cost}"
+
+    def _age(self) -> str:
+        if self.oldest_s is None:
+            return ""
+        age = f", the oldest {in_words(self.oldest_s)} old"
+        if self.looked_at == self.behind:
+            return age
+        return f"{age} (in the {self.looked_at} of {self.behind} partitions with the most unread)"
 
 
 async def backlog(
@@ -112,8 +123,8 @@ async def backlog(
     try:
         now, start = clock(), start_rule(settings, clock)
         found = await scan.unread(group, topics, start, int((now - DAY_S) * 1000))
-        left = [one for one in found if one.end > one.start]
-        heads = [await scan.one(*_place(one, one.start)) for one in left[:MOST_LOOKED_AT]]
+        seen = most_unread(found)
+        heads = [await scan.one(*_place(one, one.start)) for one in seen]
         times = [head.timestamp / 1000 for head in heads if head is not None and head.timestamp > 0]
         judges = build_judges(settings, ScorerTelemetry(new_registry()))
         is_asked = any(each.section.asks_a_model for each in judges)
@@ -132,7 +143,15 @@ async def backlog(
         has_budget(settings),
         round(unread * sample.too_old),
         sample.is_priced,
+        len(seen),
+        sum(one.end > one.start for one in found),
     )
+
+
+def most_unread(found: Sequence[Unread]) -> list[Unread]:
+    """The partitions to look at: one that is hours behind mostly has much."""
+    left = [one for one in found if one.end > one.start]
+    return sorted(left, key=lambda one: one.start - one.end)[:MOST_LOOKED_AT]
 
 
 def _place(one: Unread, offset: int) -> tuple[str, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,23 @@ async def test_what_will_be_too_old_is_not_priced(
     assert (found.unread, found.too_old, found.usd) == (12, 12, None)
     assert "about 12 too old to be judged" in found.in_words()
     assert "nothing came in the last day" in (found.unbounded() or "")
+
+
+async def test_the_oldest_is_looked_for_where_most_is_unread(
+    kafka_broker: RunningBroker, make_topics: MakeTopics
+) -> None:
+    """Of 48 partitions number 40 is nine hours behind, and the others two minutes."""
+    topics, broker = await make_topics(partitions=48), kafka_broker.bootstrap
+    late = [replace(logged(f"late{n}", 9 * HOUR_S), partition=40) for n in range(5)]
+    new = [replace(logged(f"new{n}", 120), partition=n) for n in range(48)]
+    await produce(broker, topics["kafka__topics__interactions"], [*late, *new])
+    flags = {key.replace("__", "."): value for key, value in topics.items()}
+    settings = load({}, flags={"kafka.bootstrap_servers": broker, **flags})
+    inputs, health = connection(settings), Health(time.monotonic)
+    found = await backlog(settings, time.time, inputs, health, 10.0)
+    assert found.oldest_s == pytest.approx(9 * HOUR_S, abs=60)
+    said = "53 unread, the oldest 9 h old (in the 20 of 48 partitions with the most unread)"
+    assert said in found.in_words()
 
 
 async def test_a_partition_that_is_added_is_read_from_its_first_record(
