@@ -13,7 +13,7 @@ from monitor.cli.common import AsJson, ConfigFile, Overrides, print_report, sett
 if TYPE_CHECKING:
     from monitor.config import Settings
     from monitor.judge_check.formats import FileRead
-    from monitor.judge_check.gates import GateResult
+    from monitor.judge_check.gates import GateResult, QualityGate
     from monitor.judge_check.labelled import Labelled
     from monitor.judge_check.measure import Options
     from monitor.judge_check.report import Report
@@ -118,12 +118,22 @@ def judge_check(
     runs = asyncio.run(_runs(subjects, labelled, options))
     # The same labels give the same threshold.
     found = report(read, runs, Random(1).randrange if fit else None)
-    outcomes = [gates.judged(gate, found) for gate in asked]
-    if not asked and not found.judged_by:
-        outcomes = [gates.by_default(found)]
+    outcomes = _outcomes(asked, found, labelled)
     _tell(found, outcomes, as_json=json, fit=fit)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
+
+
+def _outcomes(
+    asked: Sequence[QualityGate], found: Report, labelled: Sequence[Labelled]
+) -> list[GateResult]:
+    """What became of each gate, or of the one that holds where none was asked for."""
+    from monitor.judge_check import gates
+
+    if not asked and not found.judged_by:
+        return [gates.by_default(found)]
+    kinds = gates.labelled_kinds(labelled)
+    return [gates.judged(gate, found, kinds) for gate in asked]
 
 
 def _settings(

@@ -2,22 +2,22 @@
 
 ``[PIPELINE/][SCOPE.]NAME[_lower|_upper] OP NUMBER`` with OP one of ``<``, ``<=``, ``>``, ``>=``.
 The scope is a kind of verdict, or for ``bias`` and ``error`` a metric; without one every scope
-counts, and without a pipeline every pipeline.
+counts, and without a pipeline every pipeline. A scope that has labels and no value does not pass.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from monitor.errors import ConfigurationError
-from monitor.judge_check.labelled import KINDS, Labelled, VerdictKind
-from monitor.judge_check.report import JudgeReport, Report
+from monitor.judge_check.labelled import KINDS, Labelled, VerdictKind, flat
+from monitor.judge_check.report import JudgeReport, Measure, Report
 from monitor.metrics.catalogue import CATALOGUE
-from monitor.stats.clustered import Estimated
+from monitor.stats.clustered import UNDEFINED, Estimated
 
 _GATE = re.compile(
     r"\s*(?:(?P<pipeline>[a-z]+)/)?(?:(?P<scope>[a-z_0-9]+)\.)?(?P<name>[a-z]+(?:_accuracy)?)"
@@ -106,21 +106,37 @@ def _scopes(name: str) -> tuple[str, ...]:
     return KINDS if name in (*_OF_KINDS, "auc", "flips") else ()
 
 
-def judged(gate: QualityGate, found: Report) -> GateResult:
-    """Whether the gate lets pass. What cannot be measured does not pass: it is not known."""
+def labelled_kinds(found: Sequence[Labelled]) -> list[VerdictKind]:
+    """The kinds of verdicts that somebody labelled."""
+    return [
+        kind
+        for kind in KINDS
+        if any(label is not None for one in found for label in flat(getattr(one.verdicts, kind)))
+    ]
+
+
+def judged(gate: QualityGate, found: Report, labelled: Collection[VerdictKind] = ()) -> GateResult:
+    """Whether the gate lets pass. What cannot be measured does not pass: it is not known.
+
+    ``labelled`` are the kinds that have labels: where the judge gave no verdict of one, since each
+    of its judgements failed, that is no reason to pass.
+    """
     values = [
         (f"{judge.pipeline}{'/' + scope if scope else ''}", value)
         for judge in found.judges
         if gate.pipeline in (None, judge.pipeline)
-        for scope, estimated in _values(judge, gate.name)
+        for scope, estimated in _values(judge, gate.name, labelled)
         if gate.scope in (None, scope)
         for value in [_read(estimated, gate)]
     ]
-    known = [(where, value) for where, value in values if value is not None]
-    if not known:
+    if all(value is None for _, value in values):
         return GateResult(gate.text, ("not measured",))
     holds = _OPERATORS[gate.op]
-    failed = [f"{where} {value:.4g}" for where, value in known if holds(value, gate.number)]
+    failed = [
+        f"{where} not measured" if value is None else f"{where} {value:.4g}"
+        for where, value in values
+        if value is None or holds(value, gate.number)
+    ]
     return GateResult(gate.text, tuple(failed))
 
 
@@ -180,18 +196,27 @@ def _read(estimated: Estimated, gate: QualityGate) -> float | None:
     return abs(value) if value is not None and gate.name == "bias" else value
 
 
-def _values(judge: JudgeReport, name: str) -> Iterator[tuple[str, Estimated]]:
+def _values(
+    judge: JudgeReport, name: str, labelled: Collection[VerdictKind]
+) -> Iterator[tuple[str, Estimated]]:
     """The values of one name, by scope."""
-    if name in _OF_KINDS:
-        for kind, measure in judge.kinds.items():
-            yield kind, getattr(measure.agreement, name)
-    elif name == "auc":
-        yield from ((kind, measure.auc) for kind, measure in judge.kinds.items())
+    if name in (*_OF_KINDS, "auc"):
+        for kind in KINDS:
+            if kind in judge.kinds:
+                yield kind, _of_kind(judge.kinds[kind], name)
+            elif kind in labelled:
+                yield kind, UNDEFINED
     elif name == "flips":
         yield from ((kind, flips.rate) for kind, flips in judge.flips.items())
     elif name in ("bias", "error"):
         yield from ((metric, getattr(error, name)) for metric, error in judge.metrics.items())
-    elif name in ("coverage", "invention") and "all" in judge.extraction:
-        yield "", getattr(judge.extraction["all"], name)
+    elif name in ("coverage", "invention"):
+        texts = judge.extraction.get("all")
+        yield "", UNDEFINED if texts is None else getattr(texts, name)
     elif name == "failed":
         yield "", Estimated(judge.failed_share)
+
+
+def _of_kind(measure: Measure, name: str) -> Estimated:
+    found: Estimated = measure.auc if name == "auc" else getattr(measure.agreement, name)
+    return found

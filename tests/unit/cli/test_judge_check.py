@@ -64,6 +64,26 @@ def test_gate_decides_the_exit_code(gate: str, code: int) -> None:
     assert f"fail if {gate}: {'FAIL' if code else 'ok'}" in result.stdout
 
 
+def test_a_kind_that_could_not_be_measured_decides_the_exit_code(tmp_path: Path) -> None:
+    """Labels of one interaction have no interval: a gate on the others alone names their kind."""
+    kinds = "response_by_passage", "response_by_context"
+    lines = []
+    for n in range(20):
+        said = f"Refunds take {14 if n % 2 else 30} days."
+        passages = ["Refunds take 14 days."]
+        texts = {"user_input": "How long?", "response": said, "retrieved_contexts": passages}
+        labels = dict(zip(kinds, ([[n % 2 == 1]], [n % 2 == 1]), strict=True))
+        line = {"interaction_id": f"i-{n}", "interaction": texts, "claims": {"response": [said]}}
+        lines.append(json.dumps(line | {"verdicts": {k: labels[k] for k in kinds[: 1 + (n == 1)]}}))
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    gates = ["kappa_lower<0.6", f"{kinds[0]}.kappa_lower<0.6"]
+    all_kinds, one = (rag_monitor("judge-check", path, "--fail-if", gate) for gate in gates)
+    assert (all_kinds.returncode, one.returncode) == (1, 0)
+    said = f"fail if {gates[0]}: FAIL: offline/{kinds[1]} not measured"
+    assert said in all_kinds.stdout
+
+
 @pytest.mark.parametrize(("gate", "code"), [("kappa<0.99", 1), ("kappa<0.1", 0)])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_reader_who_leaves_changes_no_exit_code(form: list[str], gate: str, code: int) -> None:

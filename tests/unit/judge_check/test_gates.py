@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from monitor.errors import ConfigurationError
 from monitor.judge.offline.judge import OfflineJudge
 from monitor.judge_check import formats, gates
+from monitor.judge_check.labelled import VerdictKind
 from monitor.judge_check.measure import Options, measure
 from monitor.judge_check.report import Report, report
 from monitor.judge_check.subject import OfflineSubject
@@ -54,6 +56,83 @@ def found() -> Report:
 def test_gate(found: Report, gate: str, failed: tuple[str, ...]) -> None:
     """A gate says no where its condition holds in any scope, and where nothing was measured."""
     assert gates.judged(gates.parse(gate), found) == gates.GateResult(gate, failed)
+
+
+def by_the_offline_judge(text: str) -> tuple[Report, list[VerdictKind]]:
+    """The report on a file, and the kinds that it has labels of."""
+    labelled, files = formats.read({"f": text})
+    run = asyncio.run(measure(OfflineSubject(OfflineJudge()), labelled, Options(), time.monotonic))
+    return report(files, [run]), gates.labelled_kinds(labelled)
+
+
+def refunds(n: int, *, has_second_label: bool) -> str:
+    """One claim that a passage supports in every second one; and one claim of the reference."""
+    said, rule = f"Refunds take {14 if n % 2 else 30} days.", "Refunds take 14 days."
+    verdicts = {"response_by_passage": [[said == rule]]}
+    interaction = {"user_input": "How long?", "response": said, "retrieved_contexts": [rule]}
+    return json.dumps(
+        {
+            "interaction_id": f"i-{n}",
+            "interaction": {**interaction, "reference": rule},
+            "claims": {"response": [said], "reference": [rule]},
+            "verdicts": verdicts
+            | ({"reference_by_response": [said == rule]} if has_second_label else {}),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("gate", "failed"),
+    [
+        ("kappa_lower<0.6", ("offline/reference_by_response not measured",)),
+        ("kappa<0.6", ("offline/reference_by_response not measured",)),
+        ("kappa_lower>0.6", ("offline/response_by_passage 0.6406",
+                             "offline/reference_by_response not measured")),
+        ("accuracy<0.6", ()),
+        ("accuracy_lower<0.6", ("offline/reference_by_response not measured",)),
+        ("response_by_passage.kappa_lower<0.6", ()),
+        ("reference_by_response.kappa<0.6", ("not measured",)),
+        ("response_by_reference.kappa<0.6", ("not measured",)),
+    ],
+)  # fmt: skip
+def test_a_kind_that_has_labels_and_no_value_does_not_pass(
+    gate: str, failed: tuple[str, ...]
+) -> None:
+    """Also beside one that has a value; kinds without labels do not count unless they are named."""
+    found, kinds = by_the_offline_judge(
+        "\n".join(refunds(n, has_second_label=n == 1) for n in range(20))
+    )
+    assert kinds == ["response_by_passage", "reference_by_response"]
+    assert gates.judged(gates.parse(gate), found, kinds).failed == failed
+
+
+def test_a_kind_of_which_each_verification_failed_does_not_pass() -> None:
+    """It is in no table, and has labels all the same."""
+    found, kinds = by_the_offline_judge(
+        "\n".join(refunds(n, has_second_label=True) for n in range(20))
+    )
+    gate = gates.parse("kappa<0.6")
+    assert gates.judged(gate, found, kinds).failed == ()
+    (judge,) = found.judges
+    first = {kind: judge.kinds[kind] for kind in kinds[:1]}
+    part = replace(found, judges=[replace(judge, kinds=first)])
+    assert gates.judged(gate, part, kinds).failed == ("offline/reference_by_response not measured",)
+    assert gates.judged(gate, part, kinds[:1]).failed == ()
+
+
+def test_a_pipeline_that_was_not_measured_does_not_pass_beside_another() -> None:
+    """Its judgements as in production have all failed."""
+    found, kinds = by_the_offline_judge(refunds(1, has_second_label=True))
+    (judge,) = found.judges
+    silent = replace(judge, pipeline="joint", extraction={}, kinds={})
+    both = replace(found, judges=[judge, silent])
+    assert gates.judged(gates.parse("coverage<0.5"), found, kinds).failed == ()
+    assert gates.judged(gates.parse("coverage<0.5"), both, kinds).failed == ("joint not measured",)
+    assert gates.judged(gates.parse("offline/coverage<0.5"), both, kinds).failed == ()
+    assert gates.judged(gates.parse("accuracy<0.5"), both, kinds).failed == (
+        "joint/response_by_passage not measured",
+        "joint/reference_by_response not measured",
+    )
 
 
 @pytest.mark.parametrize(
