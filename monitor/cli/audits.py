@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -397,11 +397,28 @@ def _found_lines(found: FoundTexts, *, has_database: bool) -> list[str]:
         kept,
         f"{_interactions(len(found.on_topic))} on the topic of score records",
         f"{len(found.alarms)} alarms that quote them",
+        *_unknown_lines(found),
         *(
             ["nothing is found; what comes later is forgotten, too, if you go on"]
             if found.is_empty
             else []
         ),
+    ]
+
+
+#: So many ids stand in a line.
+_NAMED: Final = 5
+
+
+def _unknown_lines(found: FoundTexts) -> list[str]:
+    """What alarms quote, and nobody can say of whom."""
+    if not found.unknown:
+        return []
+    named = [name for _, name in found.unknown]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return [
+        f"{_interactions(len(named))} that alarms quote and nothing else keeps: whose they are is "
+        f"not known; --interaction ID forgets one ({', '.join(named[:_NAMED])}{more})"
     ]
 
 

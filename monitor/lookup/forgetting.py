@@ -51,13 +51,15 @@ class FoundTexts(NamedTuple):
     """What holds texts that are to go.
 
     ``kept`` are interactions in the database, ``on_topic`` those on the topic of score records,
-    and ``alarms`` the alarms that quote their claims, without these quotes.
+    and ``alarms`` the alarms that quote their claims, without these quotes. ``unknown`` are other
+    interactions that alarms quote, and of which no record says whose they are.
     """
 
     salt: str
     kept: tuple[InteractionName, ...]
     on_topic: tuple[InteractionName, ...]
     alarms: tuple[AlarmRecord, ...]
+    unknown: tuple[InteractionName, ...]
 
     @property
     def is_empty(self) -> bool:
@@ -83,9 +85,15 @@ async def look(places: ForgettingPlaces, request: ForgettingRequest) -> FoundTex
             kept = await TextForgetting(database).named_by(request)
     async with access.scanning(access.output) as scan:
         salt = await _salt(scan, access.control)
-        on_topic = await _on_topic(scan, access.scores, request)
+        # Of one that is asked for by its id everybody knows which it is.
+        quoted = await _quoted(scan, places.alarms, request) if request.attribute else set()
+        on_topic, seen = await _on_topic(scan, access.scores, request, quoted)
         alarms = await _alarms(scan, places.alarms, request, {*kept, *on_topic})
-    return FoundTexts(salt, tuple(kept), tuple(on_topic), tuple(alarms))
+    unknown = quoted.difference(kept, seen)
+    if unknown and places.database is not None:
+        async with opened(places.database) as database:
+            unknown -= await TextForgetting(database).with_texts(unknown)
+    return FoundTexts(salt, tuple(kept), tuple(on_topic), tuple(alarms), tuple(sorted(unknown)))
 
 
 async def forget(
@@ -154,19 +162,42 @@ async def _salt(scan: TopicScan, topic: str) -> str:
 
 
 async def _on_topic(
-    scan: TopicScan, topic: str, request: ForgettingRequest
-) -> list[InteractionName]:
-    written = spellings(request.value)
+    scan: TopicScan, topic: str, request: ForgettingRequest, quoted: set[InteractionName]
+) -> tuple[list[InteractionName], set[InteractionName]]:
+    """Those that are asked for; and which of the ``quoted`` are there, whosever they are."""
+    written, keys = spellings(request.value), {"/".join(name).encode() for name in quoted}
 
     def may_be(record: KafkaRecord) -> bool:
-        return any(each in (record.value or b"") for each in written)
+        is_quoted = record.key in keys
+        return is_quoted or any(each in (record.value or b"") for each in written)
 
-    found = {
-        (each.record.application, each.record.interaction_id): None
-        async for each in scores(scan, topic, may_be)
-        if request.names(each.record)
-    }
-    return list(found)
+    found, seen = dict[InteractionName, None](), set[InteractionName]()
+    async for each in scores(scan, topic, may_be):
+        name = each.record.application, each.record.interaction_id
+        seen.add(name)
+        if request.names(each.record):
+            found[name] = None
+    return list(found), seen
+
+
+async def _quoted(scan: TopicScan, topic: str, request: ForgettingRequest) -> set[InteractionName]:
+    """The interactions whose claims stand in alarms, of the applications that are asked for."""
+    found = dict[bytes | None, set[InteractionName]]()
+
+    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+        try:
+            record = read_alarm_record(key, value)
+        except RecordSkipped as skipped:
+            return skipped
+        found.pop(key, None)
+        if record is not None and request.application in ("", record.application):
+            names = {(record.application, it.interaction_id) for it in record.worst if it.claims}
+            if names:
+                found[key] = names
+        return None
+
+    await scan_alarms(scan, topic, apply)
+    return set().union(*found.values())
 
 
 async def _alarms(

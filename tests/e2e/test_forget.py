@@ -37,7 +37,7 @@ def told(number: int, person: str) -> ScoreRecord:
 async def setting(
     request: pytest.FixtureRequest, kafka_broker: RunningBroker, tmp_path: Path
 ) -> AuditSetting:
-    """An alarm quotes an answer to ann, and one to bob."""
+    """An alarm quotes an answer to ann, one to bob, and one that is kept nowhere else."""
     database = await database_url(request, tmp_path)
     found = AuditSetting(kafka_broker.bootstrap, tmp_path, database)
     await found.made()
@@ -46,7 +46,7 @@ async def setting(
         WORST.model_copy(
             update={"interaction_id": name, "claims": (CLAIM.model_copy(update={"text": text}),)}
         )
-        for name, text in (("1", SECRET), ("2", "what bob was told"))
+        for name, text in (("1", SECRET), ("2", "what bob was told"), ("77", "who knows"))
     ]
     record = alarm(application="bot", worst=tuple(quotes))
     rows = [Record(record.to_json(), record.key.encode())]
@@ -88,6 +88,8 @@ async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
             setting.command, "forget", "--attribute", "user_id=ann"
         )
         assert (code, "say --yes" in err) == (2, True)
+        assert "1 interaction that alarms quote and nothing else keeps: whose they are is" in err
+        assert "--interaction ID forgets one (77)" in err
         assert SECRET in await pages(setting, process)
 
         code, out, err = await asyncio.to_thread(
@@ -105,7 +107,8 @@ async def test_a_person_is_forgotten(setting: AuditSetting) -> None:
         assert SECRET not in seen
         assert "what bob was told" in seen
         assert "Its texts were forgotten. The numbers stay." in seen
-        assert await quoted(setting) == {"1": 0, "2": 1}  # bob's is still there
+        # Bob's is still there, and what nobody can tell to be ann's.
+        assert await quoted(setting) == {"1": 0, "2": 1, "77": 1}
         assert (await _scores(process))[: len(before)] == before
     finally:
         await process.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, exists, func, insert, select, update
@@ -45,6 +45,17 @@ class TextForgetting:
         """Those that are kept with texts, and would lose them."""
         found = self._candidates(_narrowed(request), request.names)
         return [(each.record.application, each.record.interaction_id) async for each in found]
+
+    async def with_texts(self, names: Iterable[InteractionName]) -> set[InteractionName]:
+        """Those of them that are kept with texts: whose they are stands there."""
+        found = set()
+        async with self._database.reading() as connection:
+            for application, name in names:
+                of_it = evidence.c.has_texts & (evidence.c.application == stored_name(application))
+                asked = select(exists().where(of_it, has_id(name)))
+                if (await connection.execute(asked)).scalar_one():
+                    found.add((application, name))
+        return found
 
     async def forget(self, request: ForgettingRequest) -> int:
         """Take the texts of what is asked for away; of how many interactions."""

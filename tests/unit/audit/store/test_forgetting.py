@@ -55,6 +55,15 @@ async def texts_of(database: Database) -> str:
     return "".join(found + history)
 
 
+async def test_whose_it_is_is_known_while_texts_are_kept(database: Database) -> None:
+    """Of the application that is named; not any more once the texts are forgotten."""
+    await kept(database)
+    texts, names = TextForgetting(database), [("bot", "1"), ("bot", "9"), ("shop", "1")]
+    assert await texts.with_texts(names) == {("bot", "1")}
+    await texts.forget(ForgettingRequest("1"))
+    assert await texts.with_texts(names) == set()
+
+
 @pytest.mark.parametrize(
     ("request_", "gone", "number"),
     [
