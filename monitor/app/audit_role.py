@@ -157,6 +157,7 @@ class AuditRole:
                 partial(alarm_fragment, answers="/interactions"),
                 self._alarms_so_far,
                 partial(alarm_status, answers="/interactions"),
+                lambda: self._alarms_follower.is_ready,
             ),
             self._on_control,
             self._board,

@@ -132,7 +132,9 @@ async def pages(
             health,
             telemetry,
             clock,
-            AlarmViews({}, alarm_fragment, partial(alarm_list, empty=""), alarm_status),
+            AlarmViews(
+                {}, alarm_fragment, partial(alarm_list, empty=""), alarm_status, lambda: True
+            ),
             lambda *_: JudgeOnControl(None, None),
             live,
         ),

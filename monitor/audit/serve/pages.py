@@ -146,6 +146,9 @@ class AuditPages:
     async def _alarm(self, visit: PageVisit) -> web.Response:
         views, key = self._parts.alarms, visit.request.match_info["key"]
         record = views.known.get(key)
+        if record is None and not views.are_read():
+            said = f"{key}: the alarms topic is still to be read. Look again in a moment."
+            return self._site.message(visit.request, "Not known yet", said, 503, visit.person)
         if record is None:
             said = f"No alarm is known as {key}. It may be too old, or the address is cut."
             return self._site.message(visit.request, "No such alarm", said, 404, visit.person)

@@ -73,13 +73,14 @@ class AlarmViews(NamedTuple):
     """The alarms by key, as their topic has them, and what pages say of them, as HTML.
 
     All are told the time; ``status`` says which of the open ones there are, in the place of none
-    the sentence that it is given.
+    the sentence that it is given. Until ``are_read`` there may be more of them.
     """
 
     known: Mapping[str, AlarmRecord]
     one: Callable[[AlarmRecord, datetime], str]
     all: Callable[[Collection[AlarmRecord], datetime], str]
     status: Callable[[Collection[AlarmRecord], datetime, str], str]
+    are_read: Callable[[], bool]
 
 
 class LiveBoard(NamedTuple):

@@ -32,12 +32,17 @@ def state_line(
 
     >>> [part.text for part in state_line(1_000, 5_000, (), {})]
     ['judged last 4 s ago', 'nothing is paused', 'these pages are up to date']
-    >>> [part.is_bad for part in state_line(0, 3_600_000, ("bot",), {"audit": "start"})]
-    [True, True, True]
+    >>> [part.is_bad for part in state_line(0, 3_600_000, ("bot",), {})]
+    [True, True, False]
+    >>> for part in state_line(0, 3_600_000, (), {"audit": "start"}):
+    ...     print(part)
+    StatePart(text='the last that is read so far was judged 60 min ago', is_bad=False)
+    StatePart(text='nothing is paused', is_bad=False)
+    StatePart(text='audit waits: start', is_bad=True)
     >>> state_line(1_000, 5_000, (), {}, pauses_read=False)[1].text
     'whether anything is paused is not known yet'
     """
-    found = [_judged(latest_ms, now_ms)]
+    found = [_judged(latest_ms, now_ms) if not waiting else _judged_so_far(latest_ms, now_ms)]
     found += [StatePart(f"paused: {one}", is_bad=True) for one in paused]
     if not paused:
         unread = "whether anything is paused is not known yet"
@@ -46,6 +51,14 @@ def state_line(
     if not waiting:
         found.append(StatePart("these pages are up to date"))
     return found
+
+
+def _judged_so_far(latest_ms: int | None, now_ms: int) -> StatePart:
+    """While these pages wait for something, what was judged since may be still to be read."""
+    if latest_ms is None:
+        return StatePart("nothing is read yet")
+    ago_s = max(0.0, (now_ms - latest_ms) / 1000)
+    return StatePart(f"the last that is read so far was judged {in_words(ago_s)} ago")
 
 
 def _judged(latest_ms: int | None, now_ms: int) -> StatePart:

@@ -93,8 +93,15 @@ def alarm_status(
     )
 
 
-def alarm_page(key: str, record: AlarmRecord | None, now: datetime) -> str:
-    """A page of its own, without texts; it says where there is no such alarm."""
+def alarm_page(
+    key: str, record: AlarmRecord | None, now: datetime, *, are_read: bool = True
+) -> str:
+    """A page of its own, without texts; it says where there is no such alarm.
+
+    Until all alarms ``are_read`` nobody knows that there is none.
+    """
+    if record is None and not are_read:
+        return _page("Not known yet", Markup("<p>{}</p>").format(f"{key}: {STILL_TO_READ}"))
     if record is None:
         said = Markup("<p>{}</p>").format(
             f"No alarm is known as {key}. It may be too old, or this process does not follow "

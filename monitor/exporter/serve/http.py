@@ -159,9 +159,11 @@ class HttpServer:
 
     async def _alarm_page(self, request: web.Request) -> web.Response:
         key = request.match_info["key"]
-        record = self._front().known_alarms.get(key)
-        text = alarm_page(key, record, datetime.now(UTC))
-        status = 200 if record is not None else 404
+        front = self._front()
+        record, follows = front.known_alarms.get(key), front.alarms is not None
+        are_read = front.alarms_read or not follows
+        text = alarm_page(key, record, datetime.now(UTC), are_read=are_read)
+        status = 200 if record is not None else 404 if are_read else 503
         return web.Response(text=text, content_type="text/html", status=status)
 
     async def _metrics(self, request: web.Request) -> web.StreamResponse:

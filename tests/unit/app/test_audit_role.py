@@ -56,9 +56,12 @@ async def test_what_was_not_read_is_not_called_none(tmp_path: Path) -> None:
         _, alarms = await ann.get("/alarms")
         assert STILL_TO_READ in alarms
         assert "There has been no alarm." not in alarms
+        status, one = await ann.get("/alarms/any")
+        assert (status, "the alarms topic is still to be read" in one) == (503, True)
         _, overview = await ann.get("/")
     assert UNREAD in overview
     assert "whether anything is paused is not known yet" in overview
     assert "exporter waits: replay of" in overview
     assert "nothing is paused" not in overview
+    assert "nothing has been judged yet" not in overview
     assert "these pages are up to date" not in overview

@@ -32,7 +32,7 @@ async def test_a_stop_before_the_start_is_clean(roles: tuple[Role, ...]) -> None
     ("role", "pages"),
     [
         ("score", {"/alarms": FOLLOWS_NONE, "/": "This process knows of no alarms: see the page"}),
-        ("export", {"/alarms": STILL_TO_READ, "/": STILL_TO_READ}),
+        ("export", dict.fromkeys(("/alarms", "/", "/alarms/any"), STILL_TO_READ)),
     ],
 )
 async def test_that_there_is_no_alarm_is_not_said_before_it_is_known(
@@ -52,6 +52,8 @@ async def test_that_there_is_no_alarm_is_not_said_before_it_is_known(
                 assert said in page
                 assert "There has been no alarm." not in page
                 assert "No alarm is open" not in page
+            async with session.get("/alarms/any") as answer:
+                assert answer.status == (404 if role == "score" else 503)
     finally:
         stop.set()
         await running

@@ -134,6 +134,8 @@ def test_that_there_is_none_is_said_only_where_it_is_known() -> None:
     ):
         assert [one for one in said if one in page] == [one for one in said if one == expected]
     assert HEADLINE in alarms_page({"k": alarm()}, NOW, are_read=False).replace("&gt;", ">")
+    assert "No alarm is known as" not in alarm_page("k", None, NOW, are_read=False)
+    assert STILL_TO_READ in alarm_page("k", None, NOW, are_read=False)
 
 
 def test_open_alarms_come_first() -> None:
