@@ -25,7 +25,7 @@ from monitor.app.policies import build_budget
 from monitor.app.redaction import build_redactor
 from monitor.app.scoring import build_scorer
 from monitor.app.shared import Shared
-from monitor.app.slots import build_slots, unused_floors
+from monitor.app.slots import build_slots, unused_floors, unused_forced
 from monitor.app.start import start_rule
 from monitor.control.controls import Controls
 from monitor.control.follower import FollowedTopic, StateFollower
@@ -169,6 +169,8 @@ class ScoreRole:
             logger().warning("limits_unused", model=unused, what="no judge asks this model")
         if why := unused_floors(self._settings):
             logger().warning("floors_unused", what=why)
+        if why := unused_forced(self._settings):
+            logger().warning("forced_unused", what=why)
         return with_canaries(
             with_rechecks(judges, self._telemetry.recheck, budget),
             self._telemetry.canary,

@@ -9,6 +9,7 @@ from functools import partial
 from monitor.app.judges import ConfiguredJudge
 from monitor.config import Settings, seconds
 from monitor.control.calibrations import Calibrations
+from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.judge.limits.budget import Budget
 from monitor.runtime.threads import Threads
@@ -29,6 +30,20 @@ def unused_floors(settings: Settings) -> str | None:
     if settings.sampling.block == 1:
         return "nothing is picked from blocks: set sampling.block"
     return None
+
+
+def unused_forced(settings: Settings) -> str | None:
+    """Of what ``sampling.forced`` is not asked, None where of everything, or of nothing."""
+    sampling, ingest = settings.sampling, settings.ingest
+    if sampling.block == 1 or not (sampling.forced or sampling.force_unanswered):
+        return None
+    formats = {ingest.format, *(source.format for source in ingest.sources)}
+    alone = ["traces"] if formats.intersection(SPAN_FORMATS) else []
+    for entry in settings.applications:
+        alone += entry.application if entry.when else ()
+    if not alone:
+        return None
+    return f"no rule of it is asked of {', '.join(alone)}: there the hash picks one of a block"
 
 
 def build_slots(

@@ -66,7 +66,8 @@ class Sampling(RateSettings):
     forced: Rules = Field(
         (),
         description="in blocks, rules like ingest.include: an interaction that matches one ends in"
-        " a judgement, picked or not, and counts in no gauge",
+        " a judgement, picked or not, and counts in no gauge. Not of traces, nor of applications "
+        "with when",
     )
 
     force_unanswered: bool = Field(
@@ -281,7 +282,7 @@ class JudgeSettings(Section):
         64,
         ge=4,
         description="most calls to models about one interaction. One that needs more is "
-        "unscorable (too_large), without a call",
+        "unscorable (too_large): without a call, or once its claims are known",
     )
     max_input_tokens: int = Field(
         256_000,

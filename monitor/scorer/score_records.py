@@ -16,6 +16,7 @@ from monitor.records import (
     JudgeIdentity,
     Judgement,
     Outcome,
+    Reason,
     SamplingRecord,
     ScoreRecord,
     Unscored,
@@ -51,6 +52,11 @@ class JudgingResult(NamedTuple):
     asked: Usage = NO_USAGE
     found: str | None = None
     number: int | None = None
+
+    @property
+    def was_judged(self) -> bool:
+        """Whether it came to the judge: not without money, nor while the judge guesses."""
+        return self.outcome is not Outcome.OVER_BUDGET and self.reason != Reason.NOT_JUDGING
 
 
 def build(

@@ -372,7 +372,8 @@ class Scorer:
         with work.at(WorkState.WAITING):
             result = await JudgeRun(judging_input, policy, self._clock).result(perform)
         timings = result.timings
-        self._telemetry.judgement_seconds.observe(timings["judge_s"])
+        if result.was_judged:
+            self._telemetry.judgement_seconds.observe(timings["judge_s"])
         policy.limits.busy_s += timings["judge_s"]
         if self._slots is not None:
             self._slots.pace_controller.judged(result, timings["judge_s"])

@@ -68,7 +68,7 @@ class PaceController:
 
     def judged(self, result: JudgingResult, seconds: float) -> None:
         """A judgement has ended, at this cost; what nobody was asked for costs nothing."""
-        if result.outcome is Outcome.OVER_BUDGET or result.reason == Reason.NOT_JUDGING:
+        if not result.was_judged:
             return
         usage = result.usage
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.reasoning_tokens

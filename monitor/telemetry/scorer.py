@@ -250,7 +250,7 @@ class ScorerTelemetry:
         )
         self.judgement_seconds = Histogram(
             "rag_monitor_judgement_seconds",
-            "Time from admission by the limits to the judgement.",
+            "Time from admission by the limits to the judgement, where a judge was asked.",
             buckets=CALL_SECONDS,
             registry=registry,
         )
@@ -261,7 +261,9 @@ class ScorerTelemetry:
             registry=registry,
         )
         self.judge_usd = Counter(
-            "rag_monitor_judge_usd", "US dollars spent on the judge.", registry=registry
+            "rag_monitor_judge_usd",
+            "US dollars spent on the judge, without rechecks and canaries.",
+            registry=registry,
         )
         self.judge_retries = Counter(
             "rag_monitor_judge_retries",

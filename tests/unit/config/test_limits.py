@@ -13,12 +13,13 @@ from prometheus_client import CollectorRegistry
 from monitor.app.judge_settings import llm_settings
 from monitor.app.judges import build_judges, require_prices, unused_limits
 from monitor.app.policies import build_budget
-from monitor.app.slots import unused_floors
+from monitor.app.slots import unused_floors, unused_forced
 from monitor.config import load
 from monitor.errors import ConfigurationError
 from monitor.telemetry import ScorerTelemetry
 
 LLM = {"judge.kind": "llm", "judge.model": "openai/gpt-4o-mini"}
+VIP = {"attribute": "tenant", "equals": "vip"}
 PRICE = {"judge.price.input_usd_per_million": "1.5", "judge.price.output_usd_per_million": "6"}
 
 
@@ -88,6 +89,25 @@ def test_floors_that_change_nothing_are_told(given: dict[str, Any], lacks: str |
     why = unused_floors(load({}, flags={"sampling.floors": '{"acme": 0.2}', **given}))
     assert why is None if lacks is None else lacks in (why or "")
     assert unused_floors(load({}, flags=given)) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "whose"),
+    [
+        ({}, None),
+        ({"sampling.block": "1", "ingest.format": "otlp_json"}, None),
+        ({"ingest.format": "otlp_json"}, "traces"),
+        ({"applications": [{"application": "a", "sampling": {"rate": 0.1}}]}, None),
+        ({"applications": [{"application": "a", "when": [VIP], "sampling": {"rate": 0.1}}]}, "a"),
+    ],
+)
+def test_forced_rules_that_nobody_asks_are_told(given: dict[str, Any], whose: str | None) -> None:
+    """The hash picks one of a block of traces, and where rules split an application."""
+    flags = {"sampling.block": "8", **given}
+    for forced in ({"sampling.forced": [VIP]}, {"sampling.force_unanswered": "true"}):
+        why = unused_forced(load({}, flags={**flags, **forced}))
+        assert why is None if whose is None else f" of {whose}: there the hash" in (why or "")
+    assert unused_forced(load({}, flags=flags)) is None
 
 
 def test_configured_judges_of_one_model_share_what_its_provider_bears() -> None:

@@ -59,6 +59,7 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     if not waits:
         await task
         assert ended("over_budget", "usd_per_day") == 1
+        assert registry.get_sample_value("rag_monitor_judgement_seconds_count") == 0
         return
     await until(lambda: scorer.works.parked == 1, "the end of the money", every_s=0.002)
     assert scorer.room(A) == 0
@@ -68,6 +69,8 @@ async def test_completeness_waits_for_the_next_day(waits: bool) -> None:
     now[0] += DAY_S
     await task
     assert ended("scored") == 1
+    # It was asked for again and again; the judge was asked once.
+    assert registry.get_sample_value("rag_monitor_judgement_seconds_count") == 1
     assert registry.get_sample_value("rag_monitor_interactions_waiting_for_money") == 0
     assert scorer.room(A) is None
     assert scorer.works.parked == 0
