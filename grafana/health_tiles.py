@@ -6,7 +6,7 @@ from typing import Final
 
 from grafana.kinds import tile
 from grafana.parts import GOOD, NEUTRAL, WORSE, Json, Texts, zero_is_good
-from grafana.promql import increase, or_unknown, or_zero
+from grafana.promql import grown, or_unknown, or_zero
 
 CONSUMED: Final = "rag_monitor_interactions_consumed_total"
 ENDED: Final = "rag_monitor_interactions_total"
@@ -30,7 +30,7 @@ def tiles() -> list[tuple[int, Json]]:
     ready = "min(rag_monitor_ready) or vector(-1)"
     lost = or_unknown(f"max(abs({difference()}))")
     lag = or_unknown("max(rag_monitor_consumer_lag_seconds)")
-    dead = or_zero(increase("rag_monitor_dead_letters_total"))
+    dead = or_zero(grown("rag_monitor_dead_letters_total", "stage", "cause"))
     one = zero_is_good(worse=1)
     return [
         (6, tile(_READY, ready, words=READY, absent="Down", steps=NEUTRAL)),

@@ -76,6 +76,18 @@ def increase(name: str, *matchers: str, by: str = "") -> str:
     return f"{grouped} (increase({name}{inner}[$__range]))"
 
 
+def grown(name: str, *labels: str) -> str:
+    """The same of a counter whose ``labels`` begin with their first event, which counts, too.
+
+    ``increase`` needs two values of a series. What was not there before counts in full, if its
+    process was, or has started since: else Prometheus is new, and a life's count is no news.
+    """
+    since = "process_start_time_seconds > time() - $__range_s"
+    known = f"(rag_monitor_interactions_in_flight offset $__range or {since})"
+    born = f"({name} unless {name} offset $__range) and ignoring ({', '.join(labels)}) {known}"
+    return f"sum (({born}) or increase({name}[$__range]))"
+
+
 def quantile(q: float, histogram: str, *matchers: str, by: str = "") -> str:
     """A quantile of a histogram; absent, and not NaN, while nothing was counted.
 

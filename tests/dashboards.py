@@ -12,7 +12,12 @@ FOLDER: Final = Path(__file__).parents[1] / "grafana" / "dashboards"
 Json = dict[str, Any]
 
 #: What Grafana puts in itself, as for half an hour at a scrape interval of 15 seconds.
-BUILT_IN: Final = {"__rate_interval": "1m", "__range": "30m", "__interval": "15s"}
+BUILT_IN: Final = {
+    "__rate_interval": "1m",
+    "__range": "30m",
+    "__range_s": "1800",
+    "__interval": "15s",
+}
 #: All is this expression in every variable that knows All; the audit pages are not set. The one
 #: monitor that there is has no labels of its own.
 CHOSEN: Final = {

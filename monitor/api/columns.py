@@ -14,6 +14,7 @@ from monitor.runtime.expressions import Expression, ExpressionFailed
 Column = str | int | Callable[[Mapping[str, Any]], Any]
 
 _REQUIRED: Final = ("user_input", "response")
+_PASSAGES: Final = "retrieved_contexts"
 #: Of a row as it comes; those that a set for ragas has beside them say nothing to a judge.
 FIELDS: Final = (*_REQUIRED, "reference", "retrieved_contexts", "interaction_id", "application")
 #: What other tools call them, so that an error can say what to write.
@@ -82,7 +83,15 @@ class RowColumns:
                 if named and place.field not in _REQUIRED and place.column in row:
                     continue  # an empty cell
                 raise InputRejected(self._absent(place, row, number))
+            if self._is_elsewhere(place, row):
+                raise InputRejected(self._absent(place, row, number))
         return {name: value for name, value in found.items() if value is not None}
+
+    def _is_elsewhere(self, place: ColumnPlace, row: Mapping[str, Any]) -> bool:
+        """Whether a row has passages, but by another name: as if nothing had been retrieved."""
+        if place.field != _PASSAGES or place.field in self._given or place.field in row:
+            return False
+        return any(name in row for name in _ELSEWHERE[_PASSAGES])
 
     def _absent(self, place: ColumnPlace, row: Mapping[str, Any], number: int) -> str:
         return f"row {number}: no {place.field}{self._where(place)}; {_hint(place, row)}"

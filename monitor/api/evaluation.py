@@ -65,7 +65,7 @@ async def aevaluate(
     interaction_id_column: Column | None = None,
     application_column: Column | None = None,
     column_map: Mapping[str, str] | None = None,
-    noise_context: Sequence[str] = (),
+    noise_context: Sequence[str | Mapping[str, Any]] | str = (),
     show_progress: bool = True,
     raise_exceptions: bool = False,
 ) -> EvaluationResult:
@@ -73,9 +73,10 @@ async def aevaluate(
 
     ``dataset`` is a list of dicts or samples, a DataFrame, or what else has rows. A column is a
     name, a JMESPath expression, or a function of the row; ``column_map`` names them as ragas does.
-    ``metrics`` default to the whole catalogue. ``noise_context`` are texts that are appended to the
-    passages of each row, labelled irrelevant. A row whose judgement fails has no value, and
-    ``JUDGE_FAILED`` as its reason; with ``raise_exceptions`` it raises ``JudgeFailed``.
+    ``metrics`` default to the whole catalogue. ``noise_context`` are texts, one or several, that
+    are appended to the passages of each row, labelled irrelevant. A row whose judgement fails has
+    no value, and ``JUDGE_FAILED`` as its reason; with ``raise_exceptions`` it raises
+    ``JudgeFailed``.
 
     Raises ``InputRejected`` that names row and field before any row is judged, and
     ``DependencyRefused`` where the judge answers nothing at all.
@@ -93,11 +94,24 @@ async def aevaluate(
             ),
         }
     )
-    job = _RowsJob(columns, noise_passages(noise_context), show_progress, raise_exceptions)
+    job = _RowsJob(columns, noise_passages(_noise(noise_context)), show_progress, raise_exceptions)
     return await job.scored(dataset, _chosen(metrics), (llm, judge, relevance))
 
 
 evaluate = waited_for(aevaluate)
+
+
+def _noise(found: Sequence[str | Mapping[str, Any]] | str) -> list[str]:
+    """Texts, or objects with ``text``; one text is one passage. Raises ``InputRejected``."""
+    texts = []
+    for number, each in enumerate([found] if isinstance(found, str) else found, 1):
+        text = each.get("text") if isinstance(each, Mapping) else each
+        if not isinstance(text, str) or not text.strip():
+            kind = type(text).__name__
+            what = "an empty text" if isinstance(text, str) else f"{kind} in place of a text"
+            raise InputRejected(f"noise_context: passage {number}: found {what}")
+        texts.append(text)
+    return texts
 
 
 def _given(**columns: Column | None) -> dict[str, Column]:
@@ -165,7 +179,7 @@ class _RowsJob:
         ]
         llm, judge, relevance = who
         JudgeChoice.of(llm, judge, relevance)  # a wrong one is told, also where none needs it
-        warn_of_one_text(turns, metrics)
+        warn_of_one_text(turns, [each.scored for each in metrics])
         made: list[tuple[JudgeChoice, list[ScoreRecord]]] = []
         columns, has_price = {}, True
         for metric in metrics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from monitor.api.arguments import known_arguments
@@ -95,7 +95,7 @@ class CatalogueMetric:
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """The scores of several turns, in their order, as many at a time as the settings allow."""
         rows = [turn_of(row, number) for number, row in enumerate(rows_of(inputs), 1)]
-        warn_of_one_text(rows, [self])
+        warn_of_one_text(rows, [self.scored])
         choice = self.choice()
         choice.warn()
         records = await judged_rows(rows, choice)
@@ -123,7 +123,7 @@ class CatalogueMetric:
     async def _scored(self, turn: ScorableTurn) -> MetricResult:
         choice = self.choice()
         choice.warn()
-        warn_of_one_text([turn], [self])
+        warn_of_one_text([turn], [self.scored])
         judged = await (await ready(choice)).judged(turn)
         require_judgement(judged)
         return self.result(judged.record)
@@ -168,9 +168,9 @@ class NoiseSensitivity(CatalogueMetric):
         return f"noise_sensitivity_{self.mode}"
 
 
-def warn_of_one_text(turns: Sequence[ScorableTurn], metrics: Sequence[CatalogueMetric]) -> None:
+def warn_of_one_text(turns: Sequence[ScorableTurn], metrics: Iterable[str]) -> None:
     """Say once where values follow from a context that was given as one text."""
-    of_contexts = [each.scored for each in metrics if CATALOGUE[each.scored].needs_contexts]
+    of_contexts = [name for name in metrics if CATALOGUE[name].needs_contexts]
     found = [turn.is_one_text and len(turn.interaction.retrieved_contexts) == 1 for turn in turns]
     if any(found) and of_contexts:
         irrelevant = "noise_sensitivity_irrelevant"

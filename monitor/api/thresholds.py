@@ -9,6 +9,7 @@ from monitor.api.arguments import meant
 from monitor.api.explained import headline, wrong_lines
 from monitor.api.judged_rows import judged_rows
 from monitor.api.judges import JudgeChoice
+from monitor.api.metric import warn_of_one_text
 from monitor.api.problems import reason_in_words
 from monitor.api.results import MetricResult
 from monitor.api.running import to_its_end
@@ -30,6 +31,7 @@ def bounded(given: Mapping[str, Any]) -> tuple[Mapping[str, MetricResult], list[
     turn = turn_of({name: given[name] for name in _FIELDS if name in given})
     choice = JudgeChoice.of(*(given.get(name) for name in _WHO))
     choice.warn()
+    warn_of_one_text([turn], bounds)
     (record,) = to_its_end(lambda: judged_rows([turn], choice))
     results = {name: MetricResult(name, record) for name in bounds}
     broken = list(_broken(results, bounds))

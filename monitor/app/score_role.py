@@ -250,7 +250,11 @@ class ScoreRole:
         for each in judges:
             await each.judge.prepare()
         require_prices(judges)
-        BudgetTelemetry(self._shared.registry, budget.usd_per_day, budget.spent, budget.day_end)
+        BudgetTelemetry(self._shared.registry, budget.usd_per_day, self._spent, budget.day_end)
+
+    def _spent(self) -> float | None:
+        """None before it is known."""
+        return None if self._budget is None else self._budget.spent()
 
     def _judge_paused(self, judge: str, why: str | None) -> None:
         """Not ready is not stuck: nothing ends while judging pauses."""

@@ -70,6 +70,7 @@ class FileOutcome:
         """What deserves a look: signs of risk, contexts of one text, rows below their threshold."""
         yield from self._risks()
         yield from self._contexts()
+        yield from self._repeats()
         yield from self._thresholds()
 
     def _risks(self) -> Iterator[str]:
@@ -96,6 +97,14 @@ class FileOutcome:
                 "relevant all the same; to go by the labels set judge.relevance=labels"
             )
 
+    def _repeats(self) -> Iterator[str]:
+        if number := self.summary.repeats:
+            repeat = "repeats" if number == 1 else "repeat"
+            yield (
+                f"note: {_rows(number)} {repeat} an application and interaction_id of before. Each "
+                "counts here. Gauges of these records count one of them"
+            )
+
     def _thresholds(self) -> Iterator[str]:
         found = self.summary.thresholds
         if found is None or not found.held:
@@ -119,6 +128,7 @@ class FileOutcome:
             "refused": summary.refused,
             "usage": {**summary.usage.model_dump(), "usd": summary.usd},
             "one_text_contexts": summary.one_texts,
+            "repeated_ids": summary.repeats,
             "groups": [
                 {
                     "application": application,

@@ -60,8 +60,9 @@ class Summary:
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
-    hold. ``has_price``: the price of every model is known. ``causes`` says of each reason of a
-    failure what to do. ``thresholds`` are those of single rows; None: not held.
+    hold. ``repeats`` are the records whose id another one has before them. ``has_price``: the price
+    of every model is known. ``causes`` says of each reason of a failure what to do. ``thresholds``
+    are those of single rows; None: not held.
     """
 
     records: int = 0
@@ -77,14 +78,18 @@ class Summary:
     one_texts: int = 0
     has_price: bool = True
     unused_labels: int = 0
+    repeats: int = 0
     thresholds: RowThresholds | None = None
     metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(MetricSums))
     )
+    _keys: set[str] = field(default_factory=set)
 
     def add(self, record: ScoreRecord, *, resumed: bool = False) -> None:
         """One more record is in the file."""
         self.records += 1
+        self.repeats += record.key in self._keys
+        self._keys.add(record.key)
         self.resumed += resumed
         self.outcomes[f"{record.outcome}{f' ({record.reason})' if record.reason else ''}"] += 1
         if not resumed:

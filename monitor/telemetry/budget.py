@@ -9,15 +9,21 @@ from prometheus_client import (
     Gauge,
 )
 
+from monitor.telemetry.shared import LateGauge
+
 
 class BudgetTelemetry:
-    """The day's money; made where there is a budget. What is shown is asked for at scrapes."""
+    """The day's money; made where there is a budget. What is shown is asked for at scrapes.
+
+    ``spent`` gives None until the score records of the day are read: a 0 that jumps to what was
+    spent would be a pace for whoever looks at the gauge.
+    """
 
     def __init__(
         self,
         registry: CollectorRegistry,
         usd_per_day: float,
-        spent: Callable[[], float],
+        spent: Callable[[], float | None],
         day_end: Callable[[], float],
     ) -> None:
         self.per_day = Gauge(
@@ -26,18 +32,19 @@ class BudgetTelemetry:
             registry=registry,
         )
         self.per_day.set(usd_per_day)
-        self.spent = Gauge(
+        self.spent = LateGauge(
             "rag_monitor_budget_usd_spent",
-            "US dollars that judging has cost since midnight, by all scorers.",
-            registry=registry,
+            "US dollars that judging has cost since midnight, by all scorers; absent until the "
+            "day's score records are read.",
+            registry,
+            spent,
         )
-        self.spent.set_function(spent)
-        self.left = Gauge(
+        self.left = LateGauge(
             "rag_monitor_budget_usd_left",
-            "US dollars that are left until midnight.",
-            registry=registry,
+            "US dollars that are left until midnight; absent until it is known what was spent.",
+            registry,
+            lambda: None if (found := spent()) is None else max(0.0, usd_per_day - found),
         )
-        self.left.set_function(lambda: max(0.0, usd_per_day - spent()))
         self.day_end = Gauge(
             "rag_monitor_budget_day_end_timestamp_seconds",
             "When the day of the budget ends (budget.timezone), as a Unix time.",

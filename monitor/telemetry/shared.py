@@ -156,20 +156,28 @@ class SharedGauge:
 
 
 class LateGauge(Collector):
-    """A gauge that has no sample until it is set: 0 would say something that nobody knows."""
+    """A gauge that has no sample until it is set: 0 would say something that nobody knows.
 
-    def __init__(self, name: str, text: str, registry: CollectorRegistry) -> None:
-        self._name, self._text = name, text
-        self._value: float | None = None
+    ``of`` is asked at each scrape instead, and gives None as long as nobody knows.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        registry: CollectorRegistry,
+        of: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        self._name, self._text, self._of = name, text, of
         registry.register(self)
 
     def set(self, value: float) -> None:
         """Show it from now on."""
-        self._value = value
+        self._of = lambda: value
 
     def collect(self) -> Iterator[Metric]:
         """The family; without samples before there is a value."""
         family = GaugeMetricFamily(self._name, self._text)
-        if self._value is not None:
-            family.add_metric([], self._value)
+        if (value := self._of()) is not None:
+            family.add_metric([], value)
         yield family

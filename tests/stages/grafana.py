@@ -71,7 +71,12 @@ class Asked:
 async def chosen(asked: Asked, dashboard: Json, seconds: float) -> dict[str, str]:
     """The values of the variables when the dashboard is opened: all of many, the first of one."""
     rate_s, range_s = 4 * SCRAPE_S, math.ceil(seconds)
-    values = {"__rate_interval": f"{rate_s}s", "__range": f"{range_s}s", "__interval": "1s"}
+    values = {
+        "__rate_interval": f"{rate_s}s",
+        "__range": f"{range_s}s",
+        "__range_s": str(range_s),
+        "__interval": "1s",
+    }
     assert values.keys() == BUILT_IN.keys()
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "textbox":

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from monitor.api.thresholds import bounded
 from monitor.config import Settings
 from monitor.errors import ConfigurationError, MessageRejected
 from monitor.evaluate.reading import RowDecoder, row_format
@@ -141,6 +142,9 @@ def test_one_text_is_told_once() -> None:
     assert "noise_sensitivity_irrelevant is 0 there by itself" in str(one.message)
     with pytest.warns(UserWarning, match="one text"):
         Faithfulness(judge="offline").batch_score([row])
+    bound = {"judge": "offline", "noise_sensitivity_irrelevant": 1.0}
+    with pytest.warns(UserWarning, match="noise_sensitivity_irrelevant is 0 there by itself"):
+        bounded({**row, **bound})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ClaimRecall(judge="offline").score(**row)

@@ -31,6 +31,8 @@ ROW: dict[str, Any] = {
     "retrieved_contexts": list(PASSAGES),
     "reference": REFERENCE,
 }
+#: As ragas called them before.
+RAGAS = {"user_input": QUESTION, "response": WARRANTY, "contexts": list(PASSAGES)}
 NAMES = ["faithfulness", "incorrect_claims"]
 
 
@@ -120,6 +122,15 @@ def test_columns_by_name_path_and_function() -> None:
     assert given.scores == mapped.scores == evaluate([ROW], NAMES, judge="offline").scores
 
 
+def test_noise_is_one_text_or_several() -> None:
+    """Also objects with text, as a file may hold them."""
+    noise = "Returning an item costs 5 euros."
+    for given in (noise, [noise], [{"text": noise}]):
+        result = evaluate([ROW], NAMES, judge="offline", show_progress=False, noise_context=given)
+        passages: Any = result.records[0].interaction["retrieved_contexts"]
+        assert [len(passages), passages[-1]["text"]] == [len(PASSAGES) + 1, noise]
+
+
 def test_columns_that_have_numbers() -> None:
     """As those of a frame that was made without names."""
     row = dict(enumerate((QUESTION, WARRANTY, list(PASSAGES), REFERENCE)))
@@ -160,6 +171,9 @@ def test_the_index_of_a_frame_is_kept() -> None:
         ("rows.csv", {}, r"found a str, expected rows: .* rag-monitor evaluate"),
         (LazyFrame(), {}, r"found a LazyFrame, expected rows: call \.collect\(\) first"),
         ([5], {}, r"row 1: found a int, expected a dict or a sample"),
+        ([RAGAS], {}, r"row 1: no retrieved_contexts; .* say retrieved_contexts_column='contexts'"),
+        ([ROW], {"noise_context": ["a", 5]}, r"noise_context: passage 2: found int in place of a"),
+        ([ROW], {"noise_context": " "}, r"noise_context: passage 1: found an empty text"),
     ],
 )
 def test_what_is_wrong_is_named(rows: Any, options: dict[str, Any], said: str) -> None:

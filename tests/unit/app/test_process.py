@@ -57,3 +57,36 @@ async def test_that_there_is_no_alarm_is_not_said_before_it_is_known(
     finally:
         stop.set()
         await running
+
+
+async def test_what_is_spent_is_not_said_before_it_is_known() -> None:
+    """A 0 that jumps to what was spent today would look like a pace."""
+    flags = {
+        "kafka.bootstrap_servers": "127.0.0.1:9",
+        "http.port": 0,
+        "judge.kind": "llm",
+        "judge.model": "openai/any",
+        "judge.price.input_usd_per_million": "1",
+        "judge.price.output_usd_per_million": "1",
+        "limits.usd_per_day": "5",
+    }
+    stop, monitor = asyncio.Event(), Monitor(load({}, flags=flags))
+    running = asyncio.create_task(monitor.run(["score"], stop))
+    try:
+        await until(lambda: monitor.port, "it serves")
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{monitor.port}") as session:
+
+            async def page() -> str:
+                async with session.get("/metrics") as answer:
+                    return await answer.text()
+
+            async def has_budget() -> bool:
+                return "\nrag_monitor_budget_usd_per_day 5.0" in await page()
+
+            await until(has_budget, "the budget")
+            lines = (await page()).splitlines()
+    finally:
+        stop.set()
+        await running
+    shown = {line.split(" ")[0] for line in lines if line.startswith("rag_monitor_budget_usd")}
+    assert shown == {"rag_monitor_budget_usd_per_day"}

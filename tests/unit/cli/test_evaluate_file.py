@@ -20,7 +20,7 @@ import pytest
 from monitor.records import ScoreRecord, read_score_record
 from tests.servers.judge_server import JudgeServer
 from tests.stages.command import one_line, rag_monitor, running
-from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE
+from tests.stages.judge_case import LABELS, PASSAGES, QUESTION, REFERENCE, RESPONSE, WARRANTY
 from tests.stages.process import until
 
 KEY = ["--set", "judge.api_key=none"]
@@ -279,6 +279,18 @@ def test_parquet_is_read_where_pyarrow_is(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert [each.interaction_id for each in records(out)] == ["a", "b"]
     assert {each.event_time for each in records(out)} == {moment}
+
+
+def test_rows_with_one_id_are_told(tmp_path: Path) -> None:
+    """The table counts each; gauges of the same records do not."""
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(lines(body("a"), body("b"), body("a", response=WARRANTY)))
+    told = rag_monitor("evaluate", file, "--json", "--out", tmp_path / "out.jsonl")
+    assert json.loads(told.stdout)["repeated_ids"] == 1
+    note = "note: 1 row repeats an application and interaction_id of before. Each counts here"
+    assert note in told.stderr
+    file.write_bytes(lines(body("a"), body("b"), body("a", application="another")))
+    assert "interaction_id of before" not in rag_monitor("evaluate", file).stderr
 
 
 def test_standard_input_is_a_file_like_another(tmp_path: Path) -> None:

@@ -73,6 +73,36 @@ def test_the_worst_that_is_the_case_is_said(word: str, series: list[str], tmp_pa
     assert found.returncode == 0, found.stdout + found.stderr
 
 
+DEAD = 'rag_monitor_dead_letters_total{stage="decode", cause="json", instance="s"}'
+FLYING, STARTED = (
+    f'{name}{{instance="s"}}'
+    for name in ("rag_monitor_interactions_in_flight", "process_start_time_seconds")
+)
+
+
+@pytest.mark.parametrize(
+    ("series", "dead"),
+    [
+        # The first of a cause: its series begins with them.
+        ({DEAD: "_x4 5x6", FLYING: "0x9", STARTED: "-9000x9"}, 5),
+        # Of a scorer that has started since; and of one that Prometheus had not looked at before.
+        ({DEAD: "_x4 5x6", FLYING: "_x4 0x6", STARTED: "_x4 240x6"}, 5),
+        ({DEAD: "_x4 5x6", FLYING: "_x4 0x6", STARTED: "_x4 -9000x6"}, 0),
+        ({DEAD: "5+1x9", FLYING: "0x9", STARTED: "-9000x9"}, 2),
+        ({FLYING: "0x9", STARTED: "-9000x9"}, 0),
+    ],
+)
+def test_the_first_dead_letters_of_a_cause_count(
+    series: dict[str, str], dead: int, tmp_path: Path
+) -> None:
+    """In the last two of five minutes: an alert about them leads to this tile."""
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    of_two = {"__range": "2m", "__range_s": "120"}
+    said = [{"labels": "{}", "value": dead}]
+    found = evaluated("Dead letters in the time shown", inputs, said, tmp_path, **of_two)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
 DETECTOR = f'metric="faithfulness", {WHO}'
 OPEN = {
     f"rag_drift_alarm{{{DETECTOR}}}": 1,
