@@ -70,7 +70,7 @@ class TraceWorker:
             if is_redriven:
                 self._traces.forget(key)
             trace = self._traces.get(key)
-            if trace is None and not self._traces.has_ended(key, record, len(its)):
+            if trace is None and not self._traces.has_ended(key, record, its):
                 trace = self._opened(key, record, log_format, block)
             if trace is not None:
                 self._traces.add(trace, record, its)

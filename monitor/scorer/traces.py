@@ -34,7 +34,7 @@ class TraceBounds(NamedTuple):
     """A trace of more ``spans`` or bytes (``size``) is judged by nobody.
 
     With so many ``open`` ones, or so much in all of them, nothing more is read until some have
-    ended.
+    ended. So many ``late`` spans are remembered: one that comes again is not counted again.
     """
 
     spans: int = 10_000
@@ -42,6 +42,7 @@ class TraceBounds(NamedTuple):
     open: int = 20_000
     open_spans: int = 200_000
     open_size: int = 67_108_864
+    late: int = 50_000
 
 
 DEFAULT_BOUNDS: Final = TraceBounds()
@@ -64,8 +65,9 @@ class OpenTrace:
     """A trace of which more may come; times in monotonic seconds.
 
     ``first_ms`` and ``last_ms`` are times of its records, in epoch milliseconds. ``works`` are
-    those of the records that hold spans of it. ``done``: it has its outcome, or has been left to
-    somebody else; ``failure`` is what its outcome has failed with.
+    those of the records that hold spans of it. ``late`` are spans that came when it had begun.
+    ``done``: it has its outcome, or has been left to somebody else; ``failure`` is what its outcome
+    has failed with.
     """
 
     key: TraceKey
@@ -82,6 +84,7 @@ class OpenTrace:
     size: int = 0
     is_too_large: bool = False
     has_begun: bool = False
+    late: set[str] = field(default_factory=set)
     done: asyncio.Event = field(default_factory=asyncio.Event)
     failure: BaseException | None = None
 
@@ -101,6 +104,10 @@ class OpenTrace:
             if len(self.spans) > bounds.spans or self.size > bounds.size:
                 self.is_too_large, self.size = True, 0
                 self.spans.clear()
+
+    def add_late(self, spans: Iterable[Span]) -> None:
+        """What comes when it has begun; of what it holds already nothing is lost."""
+        self.late.update(span.span_id for span in spans if span.span_id not in self.spans)
 
     def root(self, *, or_remote: bool = False) -> Span | None:
         """Its root, if that has come and ended."""
@@ -153,6 +160,7 @@ class TraceAssembler:
         self._open: dict[TraceKey, OpenTrace] = {}
         self._ended: dict[TraceKey, int] = {}
         self._split: set[TraceKey] = set()
+        self._late: dict[tuple[TraceKey, str], None] = {}
         self._spans = self._bytes = 0
 
     @property
@@ -164,15 +172,23 @@ class TraceAssembler:
             or self._bytes >= self._bounds.open_size
         )
 
-    def has_ended(self, key: TraceKey, record: KafkaRecord, spans: int) -> bool:
+    def has_ended(self, key: TraceKey, record: KafkaRecord, spans: Iterable[Span]) -> bool:
         """Whether it had its outcome before: what comes now is late, and is counted as that."""
         if key not in self._ended:
             return False
         partition = self._ended[key]
         if partition >= 0:  # of those that the hash left out nobody waits for more
-            self._telemetry.late_spans.inc(spans)
+            self._count_late(key, (span.span_id for span in spans))
             self._note_split(key, {partition, record.partition})
         return True
+
+    def _count_late(self, key: TraceKey, span_ids: Iterable[str]) -> None:
+        for span_id in span_ids:
+            if (key, span_id) not in self._late:
+                self._late[key, span_id] = None
+                self._telemetry.late_spans.inc()
+            if len(self._late) > self._bounds.late:
+                del self._late[next(iter(self._late))]
 
     def was_left_out(self, key: TraceKey) -> bool:
         """Whether the hash takes no part of it, as far as is remembered."""
@@ -205,16 +221,19 @@ class TraceAssembler:
         self._remember(key, _LEFT_OUT)
 
     def add(self, trace: OpenTrace, record: KafkaRecord, spans: Sequence[Span]) -> None:
-        """More of an open one."""
+        """More of an open one; once it has begun that is late, and counted when it ends."""
         self._read_at = self._monotonic()
         before = len(trace.spans), trace.size
-        if not trace.has_begun:
+        if trace.has_begun:
+            trace.add_late(spans)
+        else:
             trace.add(record, spans, self._bounds)
         trace.touched_at = self._monotonic()
         trace.last_ms = max(trace.last_ms, record.timestamp)
         self._spans += len(trace.spans) - before[0]
         self._bytes += trace.size - before[1]
-        self._note_split(trace.key, {place.partition for place in trace.records})
+        partitions = {place.partition for place in trace.records}
+        self._note_split(trace.key, partitions | {record.partition})
 
     def _note_split(self, key: TraceKey, partitions: set[int]) -> None:
         if len(partitions) > 1 and key not in self._split:
@@ -285,6 +304,8 @@ class TraceAssembler:
             if not is_left:
                 partition = next((place.partition for place in trace.records), 0)
                 self._remember(trace.key, partition)
+                # Not before: whoever reads one again that is left has them in time.
+                self._count_late(trace.key, trace.late)
         trace.done.set()
 
     def _close(self, trace: OpenTrace) -> None:

@@ -94,7 +94,7 @@ class ScorerTelemetry:
         )
         self.late_spans = Counter(
             "rag_monitor_trace_spans_late",
-            "Spans that came after their trace had ended, and counted nothing.",
+            "Spans that came when their trace was taken for whole already, and counted nothing.",
             registry=registry,
         )
         self.traces_split = Counter(

@@ -18,6 +18,8 @@ from monitor.ingest.formats.by_topic import TopicFormats
 from monitor.ingest.formats.otlp import Span, json_spans
 from monitor.ingest.formats.otlp_format import SPAN_FORMATS
 from monitor.judge.limits.limits import Limits
+from monitor.judge.offline.judge import OfflineJudge
+from monitor.records import Judgement
 from monitor.records.score import UnscoredMark
 from monitor.runtime.health import Health
 from monitor.sampling.hashing import Sampler
@@ -94,6 +96,67 @@ async def test_what_comes_twice_counts_once_and_what_comes_late_not_at_all() -> 
         late = stage.registry.get_sample_value("rag_monitor_trace_spans_late_total")
         assert (stage.ended("scored"), late) == (1, 3)
         assert stage.is_balanced()
+
+
+def counted(stage: Stage, name: str) -> float | None:
+    """The value of a counter."""
+    return stage.registry.get_sample_value(name)
+
+
+class Awaited(OfflineJudge):
+    """Begins when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_begin = asyncio.Event()
+
+    async def judge(self, *asked: Any, **more: Any) -> Judgement:
+        await self.may_begin.wait()
+        return await super().judge(*asked, **more)
+
+
+async def test_what_comes_while_its_trace_is_judged_is_late_and_counted_once() -> None:
+    """When that has ended; what is judged is not late, and nothing counts again afterwards."""
+    judge = Awaited()
+    async with staged(plain=True, formats=SPANS, judge=judge, partitions=[A, B]) as stage:
+        retriever, model, root = rag_trace(1, 1, now_ns())
+        await stage.read(record(0, model, root))
+        await quiet(stage)
+        await stage.read(record(1, retriever, root), record(2, retriever))
+        await stage.read(record(0, retriever, partition=1))
+        await quiet(stage)
+        assert counted(stage, "rag_monitor_trace_spans_late_total") == 0
+        judge.may_begin.set()
+        await stage.committed(3)
+        assert counted(stage, "rag_monitor_trace_spans_late_total") == 1
+        await stage.read(record(3, retriever))
+        await stage.committed(4)
+        assert counted(stage, "rag_monitor_trace_spans_late_total") == 1
+        assert counted(stage, "rag_monitor_traces_split_total") == 1
+        assert [found.source.spans for found in stage.scores] == [2]
+        assert stage.is_balanced()
+
+
+async def test_what_comes_while_a_trace_is_judged_that_is_left_is_not_late() -> None:
+    """The next owner reads all of its records again, and has them in time."""
+    async with staged(plain=True, formats=SPANS, judge=Awaited()) as stage:
+        retriever, *others = rag_trace(1, 1, now_ns())
+        await stage.read(record(0, *others))
+        await quiet(stage)
+        await stage.read(record(1, retriever))
+        await stage.loop.revoked([A])
+        assert stage.ended("handed_over", "revoked") == 1
+        assert counted(stage, "rag_monitor_trace_spans_late_total") == 0
+
+
+def test_late_spans_that_are_remembered_are_bounded() -> None:
+    """What has been forgotten counts again, and what is remembered does not."""
+    one = Assembling(900_000, traces.TraceBounds(late=2))
+    one.assembler.end(one.trace)
+    spans = json_spans(otlp_spans.as_json(made(*rag_trace(1, 1))))
+    for span, late in ((0, 1), (1, 2), (1, 2), (2, 3), (0, 4), (2, 4)):
+        assert one.assembler.has_ended(one.trace.key, Record(9), [spans[span]])
+        assert one.late == late
 
 
 async def test_without_a_root_it_ends_with_that_reason() -> None:
@@ -295,14 +358,19 @@ async def test_a_record_that_holds_no_spans_is_a_dead_letter() -> None:
 class Assembling:
     """An assembler at 1,000 s that holds a whole trace, and is behind by 99 s; it may read on."""
 
-    def __init__(self, written_ms: int) -> None:
-        self.now = 100.0
-        telemetry = ScorerTelemetry(CollectorRegistry())
+    def __init__(self, written_ms: int, bounds: traces.TraceBounds = traces.DEFAULT_BOUNDS) -> None:
+        self.now, self.registry = 100.0, CollectorRegistry()
+        telemetry = ScorerTelemetry(self.registry)
         self.assembler = traces.TraceAssembler(
-            5.0, 300.0, lambda: self.now, lambda: 1_000.0, telemetry
+            5.0, 300.0, lambda: self.now, lambda: 1_000.0, telemetry, bounds
         )
         self.assembler.lag_s = 99.0  # all of up to 901 s has been read
         self.trace = self.read(1, written_ms, rag_trace(1, 1))
+
+    @property
+    def late(self) -> float | None:
+        """Spans that are counted as late."""
+        return self.registry.get_sample_value("rag_monitor_trace_spans_late_total")
 
     def read(self, number: int, written_ms: int, spans: list[Json]) -> traces.OpenTrace:
         """More of a trace comes."""
