@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from monitor.app.connections import connection, output_connection
+from monitor.app.formats import span_topics
 from monitor.config import Settings
 from monitor.control.commands import ControlAccess
 from monitor.ingest.dead_letters.commands import DeadLetterAccess
@@ -32,4 +33,5 @@ def dead_letter_access(settings: Settings, limit_s: float) -> DeadLetterAccess:
         group_id=f"{kafka.group_id}-redrive",
         health=Health(time.monotonic),
         limit_s=limit_s,
+        span_topics=span_topics(settings),
     )

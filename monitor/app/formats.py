@@ -53,6 +53,13 @@ def topic_formats(settings: Settings, health: Health | None = None) -> TopicForm
     return TopicFormats(otherwise, topics | of_sources)
 
 
+def span_topics(settings: Settings) -> frozenset[str]:
+    """The input topics whose records are parts of traces; none of their packages is needed."""
+    names = dict.fromkeys(settings.kafka.topics.interactions, settings.ingest.format)
+    names |= {source.topic: source.format for source in settings.ingest.sources}
+    return frozenset(topic for topic, name in names.items() if name in SPAN_FORMATS)
+
+
 def file_format(settings: Settings, topic: str | None = None) -> LogFormat:
     """That of the rows of a file: of ``topic``, or the short form where none is named.
 

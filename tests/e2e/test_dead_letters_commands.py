@@ -20,6 +20,7 @@ from tests.stages.broken import produce_strange_header
 from tests.stages.command import environ_of, rag_monitor, running
 from tests.stages.dead_letters import Record as Consumed
 from tests.stages.dead_letters import dead_letter
+from tests.stages.otlp_spans import as_json, made, rag_trace
 from tests.stages.plain import encoded, interaction
 from tests.stages.process import MonitorProcess, outcomes, until
 from tests.stages.topics import MakeTopics, Topics
@@ -273,6 +274,24 @@ async def test_an_omitted_value_comes_from_the_source_while_that_has_it(
     back = (await read_all(broker, inputs))[-1]
     assert (back.value, back.key) == (value, b"k")
     assert dict(back.headers)["x-redrive.attempts"] == b"1"
+
+
+async def test_a_trace_without_a_value_is_told_how_to_be_judged(
+    kafka_broker: RunningBroker, make_topics: MakeTopics
+) -> None:
+    """Its spans are still on its topic, which no redrive puts together."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    inputs, dead = topics["kafka__topics__interactions"], topics["kafka__topics__dead_letters"]
+    spans = rag_trace(1, 1, 10**18)
+    await produce(broker, inputs, [Record(as_json(made(*part))) for part in (spans[:2], spans[2:])])
+    whole = as_json(made(*spans))
+    await produce(broker, dead, [letter_of(topics, whole, 1, omitted=len(whole))])
+    of_spans = {**topics, "ingest__format": "otlp_json"}
+    answer = await told(broker, of_spans, "redrive", code=1)
+    assert answer["answers"] == {"value_omitted": 1}
+    (letter,) = answer["letters"]
+    assert letter["why"].startswith("and it is of a trace, whose spans may stand in several")
+    assert "docs/dead-letters.md" in letter["why"]
 
 
 async def test_two_redrives_side_by_side_send_everything_once(

@@ -45,6 +45,8 @@ class DeadLetterAccess(NamedTuple):
     health: Health
     #: Seconds to wait for brokers that are away.
     limit_s: float
+    #: Input topics whose records are parts of traces.
+    span_topics: frozenset[str] = frozenset()
 
 
 async def listed(access: DeadLetterAccess, collect: DeadLetterList | DeadLetterGroups) -> None:
@@ -112,7 +114,7 @@ async def redriven(
                 producer = await Producer.start(access.inputs, access.health)
             stack.push_async_callback(producer.stop)
         redriver = Redriver(
-            RedriveSelection(inputs, since, most),
+            RedriveSelection(inputs, since, most, access.span_topics),
             lambda origin: sources.one(*origin[:3]),
             producer,
             lambda one: answered.append(one) if one.answer not in QUIET else None,

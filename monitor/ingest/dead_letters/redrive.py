@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.ingest.dead_letter_headers import (
     DeadLetter,
@@ -25,6 +25,13 @@ from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Reason
 
 MOST_ATTEMPTS = 3
+#: Why a source topic does not give a record as it was.
+_GONE: Final = "its source topic has the record no more"
+_UNPACKED: Final = "no client can unpack the record on its source topic"
+_ANOTHER: Final = "its source topic has another record in its place"
+#: The letter of a trace holds its spans, encoded anew, and names the record of its root.
+_OF_TRACE: Final = "it is of a trace, whose spans may stand in several records"
+_READ_AGAIN: Final = "to have it judged, have the scorers read those again (docs/dead-letters.md)"
 
 
 class RedriveResult(StrEnum):
@@ -32,7 +39,7 @@ class RedriveResult(StrEnum):
 
     REDRIVEN = "redriven"
     REFUSED = "refused"  # it has failed often enough
-    VALUE_OMITTED = "value_omitted"  # and the source topic has it no more
+    VALUE_OMITTED = "value_omitted"  # and the source topic does not give it
     OTHER_TOPIC = "other_topic"
     TOO_LARGE = "too_large"  # or refused by the topic for another reason of its own
     OLDER = "older"  # than asked for
@@ -62,11 +69,22 @@ class Redriven(NamedTuple):
 
 @dataclass(frozen=True)
 class RedriveSelection:
-    """Which letters; ``topics``: input topic → its partitions now."""
+    """Which letters; ``topics``: input topic → its partitions now.
+
+    Records on ``span_topics`` are parts of traces: a letter of these may be of a whole trace.
+    """
 
     topics: Mapping[str, Sequence[int]]
     since: datetime | None = None
     most: int | None = None
+    span_topics: frozenset[str] = frozenset()
+
+
+class _Whole(NamedTuple):
+    """What is sent, None where nobody has it; ``why`` it is not the record as it was."""
+
+    record: KafkaRecord | None
+    why: str = ""
 
 
 #: The record at an origin, if its topic still has it.
@@ -135,14 +153,10 @@ class Redriver:
     async def _send(
         self, record: KafkaRecord, dead_letter: DeadLetter
     ) -> tuple[RedriveResult, str]:
-        whole: KafkaRecord | None = record
-        if dead_letter.value_omitted is not None:
-            whole = await self._from_source(dead_letter, dead_letter.value_omitted)
-        elif dead_letter.redacted is not None:
-            # As it was where the source still has it; else redacted, which is judged the same.
-            whole = await self._from_source(dead_letter, dead_letter.redacted) or record
+        whole, lacking = await self._whole(record, dead_letter)
         if whole is None:
-            return RedriveResult.VALUE_OMITTED, "and its source topic has the record no more"
+            again = f"; {_READ_AGAIN}" if lacking == _OF_TRACE else ""
+            return RedriveResult.VALUE_OMITTED, f"and {lacking}{again}"
         origin, attempts, _ = dead_letter.history
         there = origin.partition in self._selection.topics[origin.topic]
         if self._producer is not None:
@@ -160,11 +174,26 @@ class Redriver:
                     RedriveResult.TOO_LARGE,
                     f"{error}; raise max.message.bytes of {origin.topic}",
                 )
-        return RedriveResult.REDRIVEN, f"attempt {attempts + 1}, after {dead_letter.cause}"
+        sent = f"attempt {attempts + 1}, after {dead_letter.cause}"
+        return RedriveResult.REDRIVEN, f"{sent}; redacted, since {lacking}" if lacking else sent
 
-    async def _from_source(self, dead_letter: DeadLetter, size: int) -> KafkaRecord | None:
-        found = await self._fetch(dead_letter.history.origin)
-        if found is None or isinstance(found, Unreadable):
-            return None
+    async def _whole(self, record: KafkaRecord, dead_letter: DeadLetter) -> _Whole:
+        if dead_letter.value_omitted is not None:
+            return await self._from_source(dead_letter, dead_letter.value_omitted)
+        if dead_letter.redacted is None:
+            return _Whole(record)
+        # As it was where the source still has it; else redacted, which is judged the same.
+        found = await self._from_source(dead_letter, dead_letter.redacted)
+        return found if found.record is not None else found._replace(record=record)
+
+    async def _from_source(self, dead_letter: DeadLetter, size: int) -> _Whole:
+        origin = dead_letter.history.origin
+        found = await self._fetch(origin)
+        if found is None:
+            return _Whole(None, _GONE)
+        if isinstance(found, Unreadable):
+            return _Whole(None, _UNPACKED)
         # The topic may have been made anew since: the size tells most strangers.
-        return found if len(found.value or b"") == size else None
+        if len(found.value or b"") == size:
+            return _Whole(found)
+        return _Whole(None, _OF_TRACE if origin.topic in self._selection.span_topics else _ANOTHER)

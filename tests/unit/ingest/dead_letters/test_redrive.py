@@ -17,7 +17,7 @@ from monitor.ingest.dead_letters.listing import (
 )
 from monitor.ingest.dead_letters.redrive import Redriven, Redriver, RedriveResult, RedriveSelection
 from monitor.kafka.producer import Producer
-from monitor.kafka.record import KafkaRecord
+from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.records import Reason
 from tests.stages.dead_letters import ORIGINAL, Record, dead_letter
 from tests.stages.producers import Memory, at_most
@@ -118,6 +118,7 @@ async def test_a_stranger_at_the_source_offset_is_not_sent() -> None:
     _, told = await redriven([dead_letter(omitted=5_000)], producer, {origin: Record()})
     assert [one.answer for one in told] == [RedriveResult.VALUE_OMITTED]
     assert producer.sent == []
+    assert told[0].why == "and its source topic has another record in its place"
 
 
 async def test_a_record_that_could_not_be_unpacked_is_not_sent_empty() -> None:
@@ -280,3 +281,29 @@ async def test_a_redacted_letter_is_not_lost_with_its_record() -> None:
         assert [one.answer for one in told] == [RedriveResult.REDRIVEN]
         assert producer.sent[0].value == b"<EMAIL:3f2a91>"
         assert not any(name.startswith("x-error.") for name, _ in producer.sent[0].headers)
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        (None, "its source topic has the record no more"),
+        (Record(value=b"another"), "its source topic has another record in its place"),
+        (
+            Unreadable("rag.interactions.v1", 3, 42, 0, "TooLarge"),
+            "no client can unpack the record on its source topic",
+        ),
+    ],
+)
+async def test_a_record_that_its_source_does_not_give_is_told_with_why(
+    there: KafkaRecord | None, why: str
+) -> None:
+    """Of what goes out redacted, and of what cannot go out."""
+    origin = FailureOrigin("rag.interactions.v1", 3, 42, 1_795_176_000_000)
+    source = {} if there is None else {origin: there}
+    letters = [redacted_letter(), dead_letter(omitted=5_000)]
+    _, told = await redriven(letters, Memory(), source)
+    assert [one.answer for one in told] == [RedriveResult.REDRIVEN, RedriveResult.VALUE_OMITTED]
+    assert [one.why for one in told] == [
+        f"attempt 2, after missing_field; redacted, since {why}",
+        f"and {why}",
+    ]
