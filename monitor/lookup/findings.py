@@ -22,7 +22,8 @@ class PlacedInput(NamedTuple):
     stands in its partition, None where nobody may ask. ``hash_value`` is of its sampling key,
     which ``has_key`` says is the configured one. ``rate`` is what its rules give it now, and
     ``dropped`` why it is not even decoded; None where it is. Of ``of_offsets`` of its block the
-    hash takes one: 1 where a slot decides, or nothing more; None where the limits set how many.
+    hash takes one: 1 where a slot decides (``has_slot``), or nothing more; None where the limits
+    set how many.
     ``held_back`` is the rule of ``ingest`` that holds it back. ``is_copy`` says that an equal
     record was written shortly before it, ``is_hidden`` that the log hides what is to be judged.
     It ``was_too_old`` to be judged when it was logged already, or ``is_too_old`` by now.
@@ -41,6 +42,7 @@ class PlacedInput(NamedTuple):
     rate: float = 1.0
     dropped: Reason | None = None
     of_offsets: int | None = 1
+    has_slot: bool = False
     is_trace: bool = False
     held_back: str | None = None
     is_copy: bool = False

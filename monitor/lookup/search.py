@@ -189,6 +189,7 @@ class _Inputs:
             rate=sampler.rate,
             dropped=self._dropped(record, interaction),
             of_offsets=self.rules.block if has_no_slot else 1,
+            has_slot=not has_no_slot and self.rules.block != 1,
             is_trace=is_trace,
             held_back=self.rules.let_through.against(interaction),
             is_copy=not is_trace and not is_redriven and self._is_copy(record),

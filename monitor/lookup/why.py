@@ -313,6 +313,9 @@ def _untold(found: LookupFindings, one: PlacedInput) -> _Ending:
         "judging was paused (paused), or the scorer was behind and passed it over (lag)",
         "or its score record is older than the topic keeps, or settings were others then",
     ]
+    if one.has_slot:
+        gone = "or the pick of its slot became a dead letter: no record stands for the slot (slot)"
+        facts.insert(1, gone)
     if one.of_offsets is None:
         facts.insert(0, f"its block may have been too long for its hash: {_alone(one)}")
     if one.is_too_old:

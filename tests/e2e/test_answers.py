@@ -263,6 +263,31 @@ async def test_one_of_a_slot_names_the_pick(
     assert "judge llm@" in said
 
 
+async def test_a_slot_whose_pick_became_a_dead_letter_has_no_record(
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """The others were counted as judged with it: what became of them is among the facts."""
+    broker, topics = kafka_broker.bootstrap, await make_topics(partitions=1)
+    # A pattern that reads on for ever: no text of the pick may go anywhere.
+    patterns = json.dumps({"staff": r"EMP-\d+(?:[^\n]*;END)?"})
+    settings = {**topics, "sampling__block": "4", "redaction__patterns": patterns}
+    names, environ = [f"d{n}" for n in range(4)], environ_of(broker, settings)
+    scorer = MonitorProcess("score", broker, tmp_path, "s", **settings)
+    try:
+        await scorer.ready()
+        records = [logged(name, response="EMP-12345 " * 10_000) for name in names]
+        await produce(broker, topics["kafka__topics__interactions"], records)
+        await judged(scorer, 4)
+        counts = ended(await scorer.metrics())
+    finally:
+        await scorer.end()
+    assert counts == {("dead_lettered", "redaction_failed"): 1, ("not_sampled", "slot"): 3}
+    found = [(await asked(environ, "why", name)).stdout for name in names]
+    assert sum("dead_lettered (redact/redaction_failed)" in said for said in found) == 1
+    told = "the pick of its slot became a dead letter: no record stands for the slot (slot)"
+    assert sum(told in said for said in found) == 3
+
+
 @pytest.mark.parametrize("block", [1, 4])
 async def test_why_says_what_was_counted(
     kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path, block: int

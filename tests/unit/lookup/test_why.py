@@ -118,6 +118,13 @@ def test_a_block_whose_length_nobody_knows_is_named(fields: dict[str, Any], whos
     assert whose in said.facts[0]
 
 
+def test_a_pick_that_became_a_dead_letter_is_named_where_slots_decide() -> None:
+    """No record stands for its slot then, whatever was counted as judged for this one too."""
+    told = "or the pick of its slot became a dead letter: no record stands for the slot (slot)"
+    assert answer(found(logged(has_slot=True))).facts[1] == told
+    assert told not in answer(found(logged())).facts
+
+
 @pytest.mark.parametrize("fields", [{"hash_value": 0.5}, {"was_too_old": True}, {"of_offsets": 4}])
 def test_what_is_unread_will_end_so(fields: dict[str, Any]) -> None:
     """The same, ``once it is read``."""
