@@ -105,9 +105,11 @@ class OpenTrace:
                 self.is_too_large, self.size = True, 0
                 self.spans.clear()
 
-    def add_late(self, spans: Iterable[Span]) -> None:
-        """What comes when it has begun; of what it holds already nothing is lost."""
-        self.late.update(span.span_id for span in spans if span.span_id not in self.spans)
+    def add_late(self, spans: Iterable[Span], most: int) -> None:
+        """At most ``most`` that come when it has begun; of what it has already nothing is lost."""
+        for span in spans:
+            if span.span_id not in self.spans and len(self.late) < most:
+                self.late.add(span.span_id)
 
     def root(self, *, or_remote: bool = False) -> Span | None:
         """Its root, if that has come and ended."""
@@ -225,7 +227,7 @@ class TraceAssembler:
         self._read_at = self._monotonic()
         before = len(trace.spans), trace.size
         if trace.has_begun:
-            trace.add_late(spans)
+            trace.add_late(spans, self._bounds.spans)
         else:
             trace.add(record, spans, self._bounds)
         trace.touched_at = self._monotonic()
