@@ -67,10 +67,11 @@ class FileOutcome:
         yield one_line(self.summary)
 
     def notes(self) -> Iterator[str]:
-        """What deserves a look: signs of risk, contexts of one text, rows below their threshold."""
+        """What deserves a look: signs of risk, contexts of one text, short and failing rows."""
         yield from self._risks()
         yield from self._contexts()
         yield from self._repeats()
+        yield from self._cells()
         yield from self._thresholds()
 
     def _risks(self) -> Iterator[str]:
@@ -105,6 +106,16 @@ class FileOutcome:
                 "counts here. Gauges of these records count one of them"
             )
 
+    def _cells(self) -> Iterator[str]:
+        """A quote that nobody closes swallows all rows below it, and looks like a short one."""
+        if short := self.summary.short_rows:
+            have = "has" if len(short) == 1 else "have"
+            yield (
+                f"warning: {_rows(len(short))} {have} fewer cells than the header, the first is "
+                f"row {short[0]}. What is missing counts as absent; look for a missing comma, or a "
+                "quote that is not closed"
+            )
+
     def _thresholds(self) -> Iterator[str]:
         found = self.summary.thresholds
         if found is None or not found.held:
@@ -129,6 +140,7 @@ class FileOutcome:
             "usage": {**summary.usage.model_dump(), "usd": summary.usd},
             "one_text_contexts": summary.one_texts,
             "repeated_ids": summary.repeats,
+            "short_rows": summary.short_rows,
             "groups": [
                 {
                     "application": application,

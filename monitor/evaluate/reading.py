@@ -127,6 +127,8 @@ class RowDecoder:
         """The interaction; raises ``MessageRejected`` in words that quote no text."""
         source = Source(topic=self.name, partition=0, offset=row.number - 1)
         try:
+            if row.fault is not None:
+                raise _unusable(row.fault)
             if weight(row.value) > self.most_bytes:
                 raise _too_long(weight(row.value), self.most_bytes)
             found = self.decoder.decode(row.value, source, self.began_ms, of_file=True)
@@ -141,8 +143,10 @@ class RowDecoder:
 
 
 def _too_long(size: int, most: int) -> MessageRejected:
-    return MessageRejected(
-        f"{size} bytes, with 24 for each comma, more than ingest.max_record_bytes ({most})",
-        stage="decode",
-        cause=Reason.UNREADABLE,
+    return _unusable(
+        f"{size} bytes, with 24 for each comma, more than ingest.max_record_bytes ({most})"
     )
+
+
+def _unusable(why: str) -> MessageRejected:
+    return MessageRejected(why, stage="decode", cause=Reason.UNREADABLE)

@@ -54,11 +54,16 @@ NATIVE_COLUMNS: Final = CsvColumns()
 
 
 class InputRow(NamedTuple):
-    """One row: its number from 1, what its kind of file calls it, and the interaction in JSON."""
+    """One row: its number from 1, what its kind of file calls it, and the interaction in JSON.
+
+    ``fault`` says why it is none, whatever it holds. ``is_short``: it ends before its header does.
+    """
 
     number: int
     unit: str
     value: bytes
+    fault: str | None = None
+    is_short: bool = False
 
 
 @contextmanager
@@ -154,19 +159,41 @@ def _of_csv(stream: io.BufferedReader, delimiter: str, columns: CsvColumns) -> I
     csv.field_size_limit(_LARGEST_CELL)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
-        for number, row in enumerate(csv.DictReader(text, delimiter=delimiter), 1):
-            try:
-                cells = {name: _cell(name, cell, columns) for name, cell in row.items() if name}
-            except ConfigurationError as error:
-                raise ConfigurationError(f"row {number}: {error}") from None
-            yield InputRow(number, "row", _json({k: v for k, v in cells.items() if v is not None}))
+        reader = csv.reader(text, delimiter=delimiter)
+        header = next(reader, [])
+        number, line = 0, reader.line_num + 1
+        for cells in reader:
+            if cells:  # a blank line has none
+                number += 1
+                yield _of_cells(number, line, header, cells, columns)
+            line = reader.line_num + 1
     finally:
         text.detach()
 
 
-def _cell(name: str, cell: str | None, columns: CsvColumns) -> Any:
+def _of_cells(
+    number: int, line: int, header: list[str], cells: list[str], columns: CsvColumns
+) -> InputRow:
+    """The row whose first line is ``line``; with too many cells nobody knows which is which."""
+    if len(cells) > len(header):
+        fault = (
+            f"{len(cells)} cells (line {line}), the header has {len(header)}: quote texts that "
+            "hold a comma, or a tab in TSV"
+        )
+        return InputRow(number, "row", _json(cells), fault)
+    named = {name: cell for name, cell in zip(header, cells, strict=False) if name}
+    try:
+        found = {name: _cell(name, cell, columns) for name, cell in named.items()}
+    except ConfigurationError as error:
+        raise ConfigurationError(f"row {number}: {error}") from None
+    value = _json({name: cell for name, cell in found.items() if cell is not None})
+    # Spreadsheets write a comma behind the last column: a name of nothing is not missed.
+    return InputRow(number, "row", value, is_short=any(header[len(cells) :]))
+
+
+def _cell(name: str, cell: str, columns: CsvColumns) -> Any:
     """What a cell means: lists and objects as JSON or as Python writes them, times as numbers."""
-    if cell is None or (not cell.strip() and name in columns.optional):
+    if not cell.strip() and name in columns.optional:
         return None
     if name in columns.times:
         return _number(cell)

@@ -262,4 +262,6 @@ class _RowReader:
         if found.timestamp_replaced is not None:
             summary.replaced[found.timestamp_replaced] += 1
         summary.one_texts += found.is_one_text
+        if row.is_short:
+            summary.short_rows.append(row.number)
         return found

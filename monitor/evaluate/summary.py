@@ -60,9 +60,10 @@ class Summary:
     ``resumed`` of the ``records`` were there before; ``usage`` is that of the others.
     ``replaced`` counts the times that were not the log's own, by reason; ``one_texts`` the rows of
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
-    hold. ``repeats`` are the records whose id another one has before them. ``has_price``: the price
-    of every model is known. ``causes`` says of each reason of a failure what to do. ``thresholds``
-    are those of single rows; None: not held.
+    hold, and ``short_rows`` the numbers of those that end before their header does. ``repeats`` are
+    the records whose id another one has before them. ``has_price``: the price of every model is
+    known. ``causes`` says of each reason of a failure what to do. ``thresholds`` are those of single
+    rows; None: not held.
     """
 
     records: int = 0
@@ -79,6 +80,7 @@ class Summary:
     has_price: bool = True
     unused_labels: int = 0
     repeats: int = 0
+    short_rows: list[int] = field(default_factory=list)
     thresholds: RowThresholds | None = None
     metrics: dict[tuple[str, str], dict[str, MetricSums]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(MetricSums))

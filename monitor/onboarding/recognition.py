@@ -15,6 +15,7 @@ from monitor.ingest.formats.otlp import has_protobuf, proto_spans
 from monitor.ingest.formats.rejection import not_unpacked
 from monitor.ingest.formats.schema_registry import schema_id
 from monitor.kafka.record import KafkaRecord, Unreadable
+from monitor.onboarding.file_row import FileRow
 from monitor.records import Source
 
 _NOWHERE = Source(topic="", partition=0, offset=0)
@@ -55,11 +56,13 @@ class Recognised(NamedTuple):
 
 
 def unpacked(records: Iterable[KafkaRecord]) -> tuple[list[KafkaRecord], list[str]]:
-    """The records that have values, and what is to be said of those that no client unpacks."""
+    """The records that have values, and what is to be said of those that nobody can read."""
     found, unread = [], Counter[str]()
     for record in records:
         if isinstance(record, Unreadable):
             unread[str(not_unpacked(record))] += 1
+        elif isinstance(record, FileRow) and record.fault is not None:
+            unread[record.fault] += 1
         else:
             found.append(record)
     return found, [f"{count} × {what}" for what, count in unread.items()]

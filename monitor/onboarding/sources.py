@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from monitor.errors import ConfigurationError, DependencyRefused
 from monitor.evaluate.rows import STDIN, STDIN_NAME, opened
@@ -13,18 +11,7 @@ from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
 from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
-
-
-class FileRow(NamedTuple):
-    """A row of a file, in the place of a record."""
-
-    topic: str
-    offset: int
-    value: bytes
-    timestamp: int
-    partition: int = 0
-    key: bytes | None = None
-    headers: Sequence[tuple[str, bytes | None]] = ()
+from monitor.onboarding.file_row import FileRow
 
 
 async def newest(
@@ -63,4 +50,4 @@ def rows(file: Path, most: int, now_ms: int) -> list[KafkaRecord]:
             first = list(islice(found, most))
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror}") from error
-    return [FileRow(name, row.number - 1, row.value, now_ms) for row in first]
+    return [FileRow(name, row.number - 1, row.value, now_ms, row.fault) for row in first]

@@ -17,8 +17,9 @@ from monitor.ingest.formats.rejection import not_unpacked
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.record import KafkaRecord, Unreadable
 from monitor.metrics.catalogue import CATALOGUE
+from monitor.onboarding.file_row import FileRow
 from monitor.onboarding.languages import language
-from monitor.records import Interaction, Source
+from monitor.records import Interaction, Reason, Source
 from monitor.sampling.hashing import Sampler
 from monitor.sampling.rules import Filter
 
@@ -84,6 +85,8 @@ def tried(record: KafkaRecord, rules: TrialRules, now_ms: int) -> Tried:
     if isinstance(record, Unreadable):
         unread = not_unpacked(record)
         return here._replace(error=str(unread), cause=unread.cause)
+    if isinstance(record, FileRow) and record.fault is not None:
+        return here._replace(error=record.fault, cause=Reason.UNREADABLE)
     if record.value is None:
         return here._replace(error="it has no value (a tombstone)", cause="tombstone")
     rules.redacted.clear()
