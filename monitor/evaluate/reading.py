@@ -13,6 +13,7 @@ from monitor.config import Settings
 from monitor.errors import MessageRejected
 from monitor.evaluate.noise import as_one_passage, is_one_passage, with_noise
 from monitor.evaluate.rows import NATIVE_COLUMNS, CsvColumns, InputRow, as_written
+from monitor.evaluate.thresholds import THRESHOLD
 from monitor.ingest.event_time import Replaced
 from monitor.ingest.formats import native
 from monitor.ingest.formats.mapped import Mapped
@@ -24,6 +25,8 @@ from monitor.records import Interaction, Passage, Reason, Source
 from monitor.runtime.expressions import Expression
 
 _CONTEXTS = "retrieved_contexts"
+#: Of every row, whatever a mapping names: left out, a gate would pass what was to be held.
+_OWN_THRESHOLD = Place(THRESHOLD, Expression(THRESHOLD), may_be_absent=True)
 
 
 class DecodesRows(Protocol):
@@ -45,6 +48,7 @@ class RowFormat(NamedTuple):
 def row_format(settings: Settings, topic: str | None = None) -> RowFormat:
     """That of ``topic``, or the short form; a context that is one text is one relevant passage.
 
+    A mapping leaves the row its own threshold, unless it names another place for it.
     Raises ``ConfigurationError``.
     """
     found = file_format(settings, topic)
@@ -52,7 +56,8 @@ def row_format(settings: Settings, topic: str | None = None) -> RowFormat:
         return RowFormat(_NativeRows(), NATIVE_COLUMNS._replace(keeps_text=True))
     whole = as_one_passage("").model_dump(exclude={"text"}, exclude_none=True)
     places = replace(found.mapping.passages, of_one_text=whole)
-    mapped = replace(found.mapping, passages=places)
+    attributes = {THRESHOLD: _OWN_THRESHOLD, **found.mapping.attributes}
+    mapped = replace(found.mapping, passages=places, attributes=attributes)
     columns = CsvColumns(
         passages=_roots([places.of]),
         objects=_roots(mapped.objects),

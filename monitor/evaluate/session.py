@@ -23,6 +23,7 @@ from monitor.evaluate.rows import STDIN, STDIN_NAME, CsvColumns, InputRow, opene
 from monitor.evaluate.run import EvaluationJob, evaluate
 from monitor.evaluate.sinks import FileSink, sink
 from monitor.evaluate.summary import Summary
+from monitor.evaluate.thresholds import THRESHOLD
 from monitor.runtime.shutdown import ended, stop_on_signals
 from monitor.telemetry import ScorerTelemetry, new_registry
 
@@ -158,7 +159,9 @@ def _sink(
     out = options.out
     if out is not None and out.exists() and str(file) != STDIN and out.samefile(file):
         raise ConfigurationError(f"--out {out}: it would overwrite the interactions")
-    mapped = [] if settings.ingest.format == "native" and not options.topic else [_shape(settings)]
+    is_native = settings.ingest.format == "native" and not options.topic
+    # Records of before rows kept their thresholds would pass unheld.
+    mapped = [] if is_native else [_shape(settings), THRESHOLD]
     reading = [*mapped, options.topic or "", *options.noise] if mapped or options.noise else []
     quiet = options.is_quiet
     with sink(

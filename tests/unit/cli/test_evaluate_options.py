@@ -325,6 +325,43 @@ def test_rows_are_held_to_their_own_thresholds(tmp_path: Path) -> None:
     assert rag_monitor("evaluate", file, "--threshold-metric", "none").returncode == 0
 
 
+def test_a_mapping_leaves_rows_their_thresholds(tmp_path: Path) -> None:
+    """By a file or the settings, of JSONL and CSV, and also where a run goes on."""
+    names = ["question", "answer", "docs", "truth", "threshold"]
+    cells = [QUESTION, RESPONSE, list(PASSAGES), REFERENCE]
+    found = [dict(zip(names, [*cells, one], strict=True)) for one in (0.4, 0.6, None)]
+    file, table = written(tmp_path / "in.jsonl", found), tmp_path / "in.csv"
+    with table.open("w", encoding="utf-8", newline="") as text:
+        csv.writer(text).writerows([names, *([*each.values()] for each in found)])
+    fields = {
+        "user_input": "question",
+        "response": "answer",
+        "retrieved_contexts": "docs",
+        "reference": "truth",
+    }
+    by_file, config = tmp_path / "mapping.yaml", tmp_path / "monitor.yaml"
+    by_file.write_text(json.dumps(fields), "utf-8")
+    config.write_text(json.dumps({"ingest": {"format": "json", "mapping": fields}}), "utf-8")
+    elsewhere = tmp_path / "elsewhere.yaml"
+    elsewhere.write_text(json.dumps(fields | {"attributes": {"threshold": "`0.9`"}}), "utf-8")
+    metric, out = ["--threshold-metric", "incorrect_claims"], tmp_path / "out.jsonl"
+    ways: list[tuple[Path, list[str | Path]]] = [
+        (file, ["--mapping", by_file]),
+        (table, ["--mapping", by_file]),
+        (file, ["--config", config, "--out", out]),
+        (file, ["--config", config, "--out", out]),
+    ]
+    for of, way in ways:
+        result = rag_monitor("evaluate", of, *metric, *way)
+        assert result.returncode == 1, result.stderr
+        assert "row 1 (in." in result.stderr
+        assert "incorrect_claims: 0.500 is above 0.4" in result.stderr
+        assert "thresholds: 1 of 2 rows keep theirs" in result.stderr
+    assert rag_monitor("evaluate", file, *metric, "--mapping", elsewhere).returncode == 0
+    unheld = rag_monitor("evaluate", file, "--mapping", by_file, "--threshold-metric", "none")
+    assert unheld.returncode == 0
+
+
 async def test_the_price_is_said_first_and_asked_for(tmp_path: Path) -> None:
     """On a terminal beyond evaluate.confirm_usd it takes --yes; elsewhere it is said."""
     found = [{**PYTHON.row, "interaction_id": f"i{n}", "attributes": {"n": n}} for n in range(4)]
