@@ -22,7 +22,7 @@ _ELSEWHERE: Final = {
     "user_input": ("question", "query", "input", "prompt"),
     "response": ("answer", "output", "prediction", "actual_output"),
     "reference": ("ground_truth", "ground_truths", "gt_answer", "expected_output", "expected"),
-    "retrieved_contexts": ("contexts", "context", "retrieved_context", "retrieval_context"),
+    "retrieved_contexts": ("retrieval_context", "retrieved_context", "contexts", "context"),
 }
 
 
@@ -109,8 +109,7 @@ def _hint(place: ColumnPlace, row: Mapping[str, Any]) -> str:
     names = list(row)
     if isinstance(place.column, str) and place.column in row:
         return "its cell is empty"
-    for other in _ELSEWHERE.get(place.field, ()):
-        if other in row:
-            return f"the row has {', '.join(names)}: say {place.field}_column={other!r}"
+    if found := [repr(other) for other in _ELSEWHERE.get(place.field, ()) if other in row]:
+        return f"the row has {', '.join(names)}: say {place.field}_column={' or '.join(found)}"
     near = meant(place.column, names) if isinstance(place.column, str) else ""
     return f"the row has {', '.join(names) or 'nothing'}{f': {near}' if 'did you' in near else ''}"

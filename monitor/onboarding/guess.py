@@ -63,7 +63,7 @@ class Guess:
 
     ``needs_zone``: times have no offset. ``repeated`` is a place with a name of an id, of which
     so many values are distinct that it is none. ``perhaps``: places of what was not found, for
-    somebody to decide.
+    somebody to decide. ``also``: other places of passages, whose names are usual, too.
     """
 
     records: int
@@ -74,6 +74,7 @@ class Guess:
     needs_zone: bool = False
     repeated: GuessedPlace | None = None
     perhaps: dict[str, list[str]] = field(default_factory=dict)
+    also: list[str] = field(default_factory=list)
 
     @property
     def missing(self) -> list[str]:
@@ -92,6 +93,7 @@ def guessed(view: LogView) -> Guess:
             _choose(guess, name, view.places, taken)
     if "retrieved_contexts" in guess.fields:
         guess.within = _within(view, guess.fields["retrieved_contexts"].expression)
+        guess.also = _also(guess, view.places, taken)[:_MOST_NAMED]
     for name in guess.missing:
         guess.perhaps[name] = list(_perhaps(guess, name, view.places, taken))[:_MOST_NAMED]
     for name in ("user_input", "response"):
@@ -194,6 +196,22 @@ def _perhaps(
         found = _likely(name, place)
         if 2 * len(found) > guess.records and not _is_none(name, place, found, asked):
             yield place.expression
+
+
+def _also(guess: Guess, places: Sequence[FoundPlace], taken: dict[str, FoundPlace]) -> list[str]:
+    """Other places that could be those of passages: DeepEval logs the ideal ones beside them."""
+    name, found = "retrieved_contexts", list[str]()
+    chosen = guess.fields[name].expression
+    for place in places:
+        here = place.expression
+        if any(_is_within(here, each) or _is_within(each, here) for each in (chosen, *found)):
+            continue
+        if not (is_usual(name, place.names[-1]) and fit(name, place.names)):
+            continue
+        fitting = _fitting(name, place)
+        if _is_free(guess, place, taken) and 2 * len(fitting) > guess.records:
+            found += [] if _is_none(name, place, fitting, frozenset()) else [here]
+    return found
 
 
 def _likely(name: str, place: FoundPlace) -> list[Any]:

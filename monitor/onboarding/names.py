@@ -21,7 +21,8 @@ NAMES: Final = {
     "conversation dialogue dialog chat turns transcript 回答 答案 回复 模型回答 系统回答 "
     "回答内容 输出",
     "retrieved_contexts": "reranked_documents reranked_contexts reranked_chunks reranked_passages "
-    "reranked retrieved_contexts contexts context retrieved_documents documents docs "
+    "reranked retrieved_contexts retrieval_context retrieved_context contexts context "
+    "retrieved_documents documents docs "
     "source_documents chunks retrieved passages passage sources source_nodes search_results hits "
     "nodes retrieval_results retriever_resources retrieved_chunks retrieved_references "
     "retrieved_text snippets evidence grounding ctxs retrieval retriever retrieve 重排结果 "

@@ -124,7 +124,16 @@ def _field(name: str, guess: Guess, redact: Redact) -> list[str]:
         return []
     lacking = guess.records - choice.found
     key = f"{name}?" if lacking and name not in _NEEDED else name
-    return [*_noted(name, lacking, guess.records), *_written(name, key, guess, redact)]
+    also = _beside(guess.also) if name == "retrieved_contexts" else []
+    return [*also, *_noted(name, lacking, guess.records), *_written(name, key, guess, redact)]
+
+
+def _beside(places: list[str]) -> list[str]:
+    """A choice between names alone is somebody's to look at."""
+    if not places:
+        return []
+    said = f"Passages stand at {', '.join(places)}, too. Which did the answering model see?"
+    return [f"    # {visible(said)}"]
 
 
 def _noted(name: str, lacking: int, records: int) -> Iterator[str]:

@@ -157,6 +157,11 @@ def test_the_index_of_a_frame_is_kept() -> None:
     ("rows", "options", "said"),
     [
         ([ROW, {"question": "x"}], {}, r"row 2: no user_input; the row has question: say user_inp"),
+        (
+            [{"user_input": "q", "response": "a", "context": [], "retrieval_context": []}],
+            {"retrieved_contexts_column": "docs"},
+            r": say retrieved_contexts_column='retrieval_context' or 'context'",
+        ),
         ([{**ROW, "response": 5}], {}, r"row 1: response: found a number, expected a"),
         ([ROW], {"response_column": "anser"}, r"row 1: no response at 'anser'; the row has user_i"),
         ([ROW], {"reference_column": "referense"}, r"no reference at .*: did you mean reference\?"),

@@ -279,6 +279,22 @@ def test_what_is_doubtful_is_named() -> None:
     assert "the passages that the answering model saw; perhaps p\n" in text
 
 
+def test_the_ideal_passages_are_named_and_not_chosen() -> None:
+    """As DeepEval calls them, in whichever order; what is within a place is no other one."""
+    used = {"retrieval_context": [f"{passage(0)} A.", "Shipping takes two days."]}
+    for beside in ("context", "contexts", "documents"):
+        for first, second in ((used, {beside: [right(0)]}), ({beside: [right(0)]}, used)):
+            made = [first | second | {"input": asked(n)} for n in range(RECORDS)]
+            guess = guessed(viewed(made))
+            assert guess.fields["retrieved_contexts"].expression == "retrieval_context"
+            assert guess.also == [beside]
+            text = proposal(guess, GuessedOf("logs"), str)
+            assert f"    # Passages stand at {beside}, too. Which did the answering model" in text
+    alone = guess_of(lambda n: {"input": asked(n), "documents": [{"content": passage(n)}]})
+    assert alone.also == []
+    assert "Passages stand at" not in proposal(alone, GuessedOf("logs"), str)
+
+
 def test_who_says_it_is_no_application() -> None:
     """Where every record has another; both are named for somebody to decide."""
     guess = guess_of(lambda n: {"turn": {"user": asked(n), "assistant": said(n)}})
