@@ -58,7 +58,7 @@ def try_(
     from monitor.runtime.visible import json_text, visible
 
     settings, now = _settings(config, set_), _now()
-    name, records = _records(settings, file, topic, most, limit)
+    name, records = _records(settings, file, topic, most, limit, by_mapping=True)
     if others := _other_topics(settings, topic):
         of = f"topic {name} only" if file is None else f"the file as one of topic {name}"
         typer.echo(visible(f"looked at {of}; --topic looks at others: {others}"), err=True)
@@ -191,17 +191,30 @@ def _now() -> float:
 
 
 def _records(
-    settings: Settings, file: Path | None, topic: str | None, most: int, limit_s: float
+    settings: Settings,
+    file: Path | None,
+    topic: str | None,
+    most: int,
+    limit_s: float,
+    *,
+    by_mapping: bool = False,
 ) -> tuple[str, list[KafkaRecord]]:
-    """The records, and the topic whose format they have."""
+    """The records, and the topic whose format they have.
+
+    ``by_mapping``: its mapping says what the cells of CSV mean, as for ``evaluate``.
+    """
     import asyncio
 
     from monitor.app.connections import connection
+    from monitor.app.formats import topic_formats
+    from monitor.evaluate.reading import csv_columns
+    from monitor.evaluate.rows import NATIVE_COLUMNS
     from monitor.onboarding import sources
 
     name = topic or settings.kafka.topics.interactions[0]
     if file is not None:
-        return name, sources.rows(file, most, int(_now() * 1000))
+        columns = csv_columns(topic_formats(settings)[name]) if by_mapping else NATIVE_COLUMNS
+        return name, sources.rows(file, most, int(_now() * 1000), columns)
     return name, asyncio.run(sources.newest(connection(settings), name, most, limit_s))
 
 

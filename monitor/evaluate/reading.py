@@ -18,7 +18,7 @@ from monitor.ingest.event_time import Replaced
 from monitor.ingest.formats import native
 from monitor.ingest.formats.mapped import Mapped
 from monitor.ingest.formats.mapping import Place
-from monitor.ingest.formats.protocol import Decoded
+from monitor.ingest.formats.protocol import Decoded, LogFormat
 from monitor.ingest.redaction.redactor import Redactor
 from monitor.kafka.record import weight
 from monitor.records import Interaction, Passage, Reason, Source
@@ -58,15 +58,22 @@ def row_format(settings: Settings, topic: str | None = None) -> RowFormat:
     places = replace(found.mapping.passages, of_one_text=whole)
     attributes = {THRESHOLD: _OWN_THRESHOLD, **found.mapping.attributes}
     mapped = replace(found.mapping, passages=places, attributes=attributes)
-    columns = CsvColumns(
-        passages=_roots([places.of]),
+    return RowFormat(Mapped(mapped, found.parse), csv_columns(found))
+
+
+def csv_columns(found: LogFormat) -> CsvColumns:
+    """What the cells of CSV mean to a format: by its mapping, or by the native names."""
+    if not isinstance(found, Mapped):
+        return NATIVE_COLUMNS
+    mapped = found.mapping
+    return CsvColumns(
+        passages=_roots([mapped.passages.of]),
         objects=_roots(mapped.objects),
         optional=_roots([mapped.interaction_id, mapped.timestamp, mapped.application])
         | _roots([mapped.texts.get("reference")]),
         times=_roots([mapped.timestamp]),
         keeps_text=True,
     )
-    return RowFormat(Mapped(mapped, found.parse), columns)
 
 
 def _roots(places: Iterable[Place | None]) -> frozenset[str]:

@@ -10,8 +10,8 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -76,8 +76,9 @@ def opened(file: Path, columns: CsvColumns = NATIVE_COLUMNS) -> Iterator[Iterato
     package that is not there. An ``OSError`` of opening it goes through.
     """
     name = STDIN_NAME if str(file) == STDIN else str(file)
-    with _stream(file) as stream:
-        yield _named(name, stream, file, columns)
+    # Whoever leaves early leaves a reader of text that must let go of the stream first.
+    with _stream(file) as stream, closing(_named(name, stream, file, columns)) as rows:
+        yield rows
 
 
 @contextmanager
@@ -108,7 +109,7 @@ def _some(rows: Iterator[InputRow]) -> Iterator[InputRow]:
 
 def _named(
     name: str, stream: io.BufferedReader, file: Path, columns: CsvColumns
-) -> Iterator[InputRow]:
+) -> Generator[InputRow, None, None]:
     """The rows; what is wrong with the input names it."""
     try:
         yield from _some(_rows(stream, file, columns))

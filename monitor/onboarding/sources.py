@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from monitor.errors import ConfigurationError, DependencyRefused
-from monitor.evaluate.rows import STDIN, STDIN_NAME, opened
+from monitor.evaluate.rows import NATIVE_COLUMNS, STDIN, STDIN_NAME, CsvColumns, opened
 from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
 from monitor.kafka.inspect import Inspector
@@ -39,14 +39,17 @@ async def newest(
     return sorted(records, key=lambda one: (one.timestamp, one.partition, one.offset))[-most:]
 
 
-def rows(file: Path, most: int, now_ms: int) -> list[KafkaRecord]:
+def rows(
+    file: Path, most: int, now_ms: int, columns: CsvColumns = NATIVE_COLUMNS
+) -> list[KafkaRecord]:
     """The first rows of a file, of any kind that ``evaluate`` reads; ``-`` is standard input.
 
-    ``now_ms`` stands for their time, in epoch milliseconds. Raises ``ConfigurationError``.
+    ``now_ms`` stands for their time, in epoch milliseconds. ``columns`` says what the cells of CSV
+    mean. Raises ``ConfigurationError``.
     """
     name = STDIN_NAME if str(file) == STDIN else file.name
     try:
-        with opened(file) as found:
+        with opened(file, columns) as found:
             first = list(islice(found, most))
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror}") from error

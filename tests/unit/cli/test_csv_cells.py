@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,36 @@ def test_try_and_guess_name_such_a_row(tmp_path: Path) -> None:
     guessed = rag_monitor("ingest", "guess", file)
     assert f"1 × {said}" in guessed.stderr
     assert "response: answer # in 1 of 1" in " ".join(guessed.stdout.split())
+
+
+@pytest.mark.parametrize("written", [json.dumps, repr])
+def test_try_reads_the_passages_that_evaluate_reads(
+    tmp_path: Path, written: Callable[[list[str]], str]
+) -> None:
+    """Lists as JSON and as ``to_csv`` writes them, by the mapping that guess proposes."""
+    file, config = tmp_path / "in.csv", tmp_path / "monitor.yaml"
+    with file.open("w", encoding="utf-8", newline="") as text:
+        table = csv.writer(text)
+        table.writerow(["question", "answer", "contexts"])
+        for n in range(3):
+            passages = written([f"Item {n} has a warranty of two years.", "Returning it is free."])
+            table.writerow([f"How long is the warranty of item {n}?", "Two years it is.", passages])
+    config.write_text(rag_monitor("ingest", "guess", file).stdout, "utf-8")
+    tried = rag_monitor("ingest", "try", file, "--config", config)
+    assert tried.returncode == 0
+    assert tried.stdout.count('passages   2, first "Item') == 3
+    judged = rag_monitor("evaluate", file, "--config", config).stdout.splitlines()
+    records = [read_score_record(line.encode()) for line in judged]
+    assert [len(each.interaction["retrieved_contexts"]) for each in records] == [2] * 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("command", "rows"), [("try", 25), ("guess", 250)])
+def test_who_looks_at_the_first_rows_leaves_in_order(
+    tmp_path: Path, command: str, rows: int
+) -> None:
+    """Of a file that has more; no traceback is left behind."""
+    row = GOOD.replace("How long?", "How long is the warranty?")
+    file = csv_file(tmp_path, HEADER, *[row] * rows)
+    result = rag_monitor("ingest", command, file)
+    assert "Traceback" not in result.stderr
+    assert "Exception ignored" not in result.stderr
