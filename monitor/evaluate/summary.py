@@ -62,8 +62,8 @@ class Summary:
     this run whose context is one text, ``unused_labels`` those with labels of passages that do not
     hold, and ``short_rows`` the numbers of those that end before their header does. ``repeats`` are
     the records whose id another one has before them. ``has_price``: the price of every model is
-    known. ``causes`` says of each reason of a failure what to do. ``thresholds`` are those of single
-    rows; None: not held.
+    known. ``causes`` says of each reason of a failure what to do. ``thresholds`` are those of
+    single rows; None: not held.
     """
 
     records: int = 0
