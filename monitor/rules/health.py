@@ -261,10 +261,12 @@ def _gone(plan: AlertPlan) -> Alert:
     """Scored at this time a week ago, and within six days, and not picked once for an hour.
 
     What is younger than a week is held against yesterday, but not at a weekend: nobody knows yet
-    whether it works then. Where nothing comes in at all, that is told by itself.
+    whether it works then. Where nothing comes in at all, that is told by itself. So is what keeps
+    all applications from being picked: no money, or scorers that read nothing.
     """
     by = ", ".join((*plan.alerts.by, "application"))
     least, paused = plan.alerts.least, "rag_monitor_paused_since_timestamp_seconds"
+    left_out = plan.summed(f'{OUTCOMES}{{outcome="over_budget"}}')
 
     def samples(ago: str) -> str:
         return f"max by ({by}) ({SAMPLES} offset {ago})"
@@ -280,7 +282,8 @@ def _gone(plan: AlertPlan) -> Alert:
         f"  unless on ({by}) {samples('1w')}\n)\n"
         f"unless on ({by}) ({plan.summed(PICKS, 'application')} > 0)\n"
         f'unless on ({by}) {paused}\nunless on ({plan.by}) {paused}{{application="*"}}\n'
-        f"and on ({plan.by}) ({plan.summed(SENT)} > 0)",
+        f"unless on ({plan.by}) ({left_out} > 0)\nunless on ({plan.by}) {plan.out_of_budget}\n"
+        f"and on ({plan.by}) ({CONSUMED} > 0)",
         pending="1h",
         labels={"cause": "gone"},
         summary="{{ $labels.application }}: nothing of it comes any more",

@@ -427,6 +427,70 @@ def test_an_application_that_is_paused_is_not_missed(tmp_path: Path) -> None:
     stage.tells({**story, paused: f"_x{27 * HOUR} {27 * 3600}x1200"}, (30 * 60, []))
 
 
+def up_to(at: int, series: dict[str, str]) -> Story:
+    """Counters and constants of a story, as they are from a step on: nothing is added."""
+    found = {}
+    for name, values in series.items():
+        first, _, each = values.rpartition("x")[0].partition("+")
+        last = float(first) + float(each or 0) * at
+        found[name] = f"{first}+{each or 0}x{at} {last:g}x{1200 - at}"
+    return found
+
+
+def unpicked(why: str, at: int) -> Story:
+    """Nothing of any application is picked from a step on, and what shows why."""
+    story = stretched(calm())
+    ends = ["rag_monitor_picks_total", "rag_monitor_interactions_total"]
+    if why != "left_out":
+        ends.append("rag_monitor_interactions_consumed_total")
+    counted = {s: v for s, v in story.items() if s.startswith(tuple(ends))}
+    story |= up_to(at, counted)
+    for process in SCORERS:
+        if why == "left_out":
+            story[outcome(process, "over_budget", "usd_per_day")] = f"_x{at} 0+10x{1200 - at}"
+        if why == "waits":
+            waiting = of(process, "rag_monitor_interactions_waiting_for_money")
+            story[waiting] = f"0x{at} 128x{1200 - at}"
+    if why == "dead":
+        scorers = {s: v for s, v in story.items() if 'pod="score-' in s}
+        story |= {s: f"{v.rpartition('x')[0]}x{at} stale" for s, v in scorers.items()}
+        story |= {of(process, "up"): f"1x{at} 0x{1200 - at}" for process in SCORERS}
+    return story
+
+
+@pytest.mark.parametrize(
+    ("why", "told", "flags"),
+    [
+        ("left_out", {"RagMonitorBudgetExhausted"}, {}),
+        (
+            "waits",
+            {"RagMonitorBudgetExhausted"},
+            {"ingest__when_behind": "completeness"},
+        ),
+        ("dead", {"RagMonitorDown", "RagMonitorBlind"}, {}),
+    ],
+)
+def test_what_stops_judging_of_all_makes_no_application_gone(
+    tmp_path: Path, why: str, told: set[str], flags: dict[str, Any]
+) -> None:
+    """Its own alert is told for hours, and no application is said to be missing from the log."""
+    stage = Stage(tmp_path, STEP, alerts__window="1h", **flags)
+    found = stage.said(unpicked(why, 27 * HOUR), 26, 30, 34, unit="h")
+    names = {at: {one["alertname"] for one in fired} for at, fired in found.items()}
+    assert names == {26: set(), 30: told, 34: told}
+
+
+def test_what_is_gone_while_there_is_no_money_is_told_once_there_is(tmp_path: Path) -> None:
+    """The money of an evening hides it, and the next morning does not."""
+    story = with_hr(f"60x{27 * HOUR} 0x1200", f"0+15x{27 * HOUR} {15 * 27 * HOUR}x1200")
+    spent = outcome("score-1", "over_budget", "usd_per_day")
+    story[spent] = f"_x{26 * HOUR} 0+10x{5 * HOUR} {50 * HOUR}x1200"
+    found = Stage(tmp_path, STEP, alerts__window="1h").said(story, 30, 34, unit="h")
+    gone = {at: [o.get("application") for o in f if "cause" in o] for at, f in found.items()}
+    assert gone[34] == ["hr"]
+    assert "hr" not in gone[30]
+
+
 def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
     """Longer than learning takes; what learns is none."""
     stage = Stage(tmp_path, alerts__unwatched="2h")
