@@ -50,6 +50,7 @@ _TOLD_S: Final = 120
 _MARGIN_S: Final = 120
 #: Objectives of longer windows wake nobody: they are about a day or a week.
 _LONGEST_PAGE_S: Final = 6 * 3_600
+_DAY_S: Final = 24 * 3_600
 #: With fewer samples a short window does not say that all is well again.
 _FEW: Final = 10
 _ABOUT: Final = ("metric", "application", "judge")
@@ -337,11 +338,28 @@ def _pair(plan: AlertPlan, window: str) -> str:
     )
 
 
+def _had_some(plan: AlertPlan, days: int) -> str:
+    """Values on any of the last days: by the longest window of at most a day, one after another.
+
+    A range of days would have Prometheus read every sample of it, at each evaluation. With short
+    windows alone there is no other way.
+    """
+    samples = recorded("rag_score_samples")
+    window = max((w for w in plan.windows if seconds(w) <= _DAY_S), key=seconds, default=plan.hour)
+    each = seconds(window)
+    if each < _DAY_S // 4:
+        return f'(max_over_time({samples}{{window="{plan.hour}"}}[{days}d:{plan.hour}]) > 0)'
+    agos = range(0, days * _DAY_S, each)
+    then = (f" offset {duration(ago)}" if ago else "" for ago in agos)
+    return "(" + " or ".join(f'{samples}{{window="{window}"}}{ago} > 0' for ago in then) + ")"
+
+
 def _missing(plan: AlertPlan) -> Alert:
     """What is not defined cannot become worse: an index that is empty moves no faithfulness.
 
-    What had no value at this time of the day on two days, or a week ago, has none now either:
-    references that are written in office hours.
+    What had no value at this time of the day on two days, or a week ago, and some in between, has
+    none now either: references that are written in office hours. Where there was none in between
+    it is the break itself that is so old.
     """
     by, hour = ", ".join(_keys(plan)), f'{{window="{plan.hour}"}}'
 
@@ -353,8 +371,9 @@ def _missing(plan: AlertPlan) -> Alert:
         "page",
         QUALITY,
         expr=f"{recorded('rag_quality_missing')} == 1\n"
-        f"unless on ({by}) ({had('1d')} == 0 and on ({by}) {had('2d')} == 0)\n"
-        f"unless on ({by}) ({had('1w')} == 0)",
+        f"unless on ({by}) ({had('1d')} == 0 and on ({by}) {had('2d')} == 0\n"
+        f"  and on ({by}) {_had_some(plan, 2)})\n"
+        f"unless on ({by}) ({had('1w')} == 0 and on ({by}) {_had_some(plan, 7)})",
         summary=f"{{{{ $labels.application }}}}: {plain_metric()} has no value any more",
         description="{{ $labels.metric }} of {{ $labels.application }} has a baseline, and no "
         "interaction of the last hour or more gave it a value (rag_quality_missing is "

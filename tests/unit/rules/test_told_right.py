@@ -727,21 +727,69 @@ def test_a_sum_that_dips_in_its_last_digit_is_no_restart(stage: Stage) -> None:
     stage.tells(story, (300, []), (470, []))
 
 
-@pytest.mark.parametrize(("day", "fires"), [("weekday", False), ("first", True), ("lost", True)])
-def test_references_of_office_hours_are_not_missed_at_night(
-    tmp_path: Path, day: str, fires: bool
+#: A value each quarter of an hour. Stories begin on a Thursday.
+OFFICE, FREE, ALL_DAY = ([0] * 32 + [60] * 40 + [0] * 24, [0] * 96, [60] * 96)
+WEEK_OF_OFFICE = (OFFICE * 2 + FREE * 2 + OFFICE * 3) * 2
+
+
+def unvalued(samples: list[int], since: int) -> Story:
+    """Values of a metric within an hour and a day; missing since an hour of the story."""
+    story = stretched(calm())
+    story |= with_series({}, f"0x{since * HOUR} 1x1200", "rag_quality_missing")
+    for window, length in (("1h", HOUR), ("24h", 24 * HOUR)):
+        # Of four quarters each has as many as their hour.
+        sums = [
+            sum(samples[max(0, at - length + 1) : at + 1]) // HOUR for at in range(len(samples))
+        ]
+        labels = f'{METRIC},window="{window}"'
+        story = with_series(story, " ".join(map(str, sums)), "rag_score_samples", labels)
+    return story
+
+
+def missed(story: Story, tmp_path: Path, *hours: int, **flags: Any) -> list[bool]:
+    """By hour whether it is told that the metric has no value."""
+    found = Stage(tmp_path, STEP, **flags).said(story, *hours, unit="h")
+    return [any(one["alertname"] == "RagQualityMissing" for one in found[h]) for h in hours]
+
+
+@pytest.mark.parametrize("windows", ["5m,1h,24h", "5m,1h"])
+def test_references_of_office_hours_are_not_missed_when_nobody_works(
+    tmp_path: Path, windows: str
 ) -> None:
-    """Two nights ago there were none either; where there were some, or nobody knows, it is told."""
-    office = "0x31 60x39 0x23 "  # a value each quarter of an hour: from 8 to 18
-    samples = {"weekday": office * 3, "first": "_x191 0x95", "lost": "60x191 60x39 0x55"}[day]
-    night = {"weekday": 69 * HOUR, "first": 69 * HOUR, "lost": 69 * HOUR}[day]
-    missing = f"0x{night - 4} 1x20"
+    """At night, at a weekend like the last one, and early on the Monday after it."""
+    nights = unvalued(OFFICE * 7, 138)
+    assert missed(nights, tmp_path, 141, export__windows=windows) == [False]
+    saturday, sunday, monday = 228, 252, 271
+    weekend = missed(
+        unvalued(WEEK_OF_OFFICE, 222), tmp_path, saturday, sunday, monday, export__windows=windows
+    )
+    assert weekend == [False] * 3
+
+
+@pytest.mark.parametrize("windows", ["5m,1h,24h", "5m,1h"])
+def test_what_has_no_value_any_more_is_missed_until_it_has_one(
+    tmp_path: Path, windows: str
+) -> None:
+    """After two days, and after a week, it is as broken as in its first hour."""
+    broken = unvalued(ALL_DAY * 7 + FREE * 5, 168)
+    hours = [167, 170, 192, 215, 218, 230, 280]
+    told = missed(broken, tmp_path, *hours, export__windows=windows)
+    assert told == [False, True, True, True, True, True, True]
+
+
+def test_references_that_end_on_friday_are_missed_on_monday(tmp_path: Path) -> None:
+    """Saturday and Sunday had none, either: that does not excuse a Monday."""
+    sunday, monday = 252, 274
+    story = unvalued(WEEK_OF_OFFICE[: 9 * 96] + FREE * 4, 210)
+    assert missed(story, tmp_path, sunday, monday) == [False, True]
+
+
+@pytest.mark.parametrize("samples", ["_x191 0x95", "60x191 60x39 0x55"])
+def test_what_never_lacked_values_at_night_is_missed(tmp_path: Path, samples: str) -> None:
+    """There were some two nights ago, or nobody knows."""
     story = with_series(stretched(calm()), samples, "rag_score_samples", f'{METRIC},window="1h"')
-    story = with_series(story, missing, "rag_quality_missing")
-    found = Stage(tmp_path, STEP).said(story, 70, unit="h")[70]
-    assert ["RagQualityMissing"] * fires == [
-        one["alertname"] for one in found if one["alertname"] == "RagQualityMissing"
-    ]
+    story = with_series(story, f"0x{68 * HOUR} 1x20", "rag_quality_missing")
+    assert missed(story, tmp_path, 70) == [True]
 
 
 def test_a_budget_that_is_spent_at_the_end_of_the_day_is_nobodys_work(tmp_path: Path) -> None:
