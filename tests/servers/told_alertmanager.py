@@ -70,10 +70,17 @@ class ToldAlertmanager(Started):
 
     def inhibited(self) -> set[str]:
         """Names of the alerts about which it stays silent."""
+        return {a["labels"]["alertname"] for a in self._alerts() if a["status"]["inhibitedBy"]}
+
+    def silenced(self) -> list[dict[str, str]]:
+        """Labels of the alerts that somebody has silenced."""
+        return [each["labels"] for each in self._alerts() if each["status"]["silencedBy"]]
+
+    def _alerts(self) -> Sequence[Mapping[str, Any]]:
         url = f"{self._server.url}/api/v2/alerts"
         with urllib.request.urlopen(url, timeout=ASK_S) as answer:
             found: Sequence[Mapping[str, Any]] = json.load(answer)
-        return {each["labels"]["alertname"] for each in found if each["status"]["inhibitedBy"]}
+        return found
 
     def _rendered(self) -> dict[str, Any]:
         text = SHIPPED.read_text("utf-8").replace(SECRETS, str(self._directory))
