@@ -73,6 +73,14 @@ def tell_judge(configured: ConfiguredJudge) -> None:
     )
 
 
+def scorer_telemetry(shared: Shared) -> ScorerTelemetry:
+    """Labels for as many applications as the exporter names: alerts compare the two."""
+    settings = shared.settings
+    return ScorerTelemetry(
+        shared.registry, most=settings.export.top_k, named=settings.named_applications
+    )
+
+
 class ScoreRole:
     """Consumes, judges, writes score records.
 
@@ -89,7 +97,7 @@ class ScoreRole:
         require_judges(shared.settings)
         self._shared, self._follows_control = shared, follows_control
         self._settings, self._clock, self._health = shared.settings, shared.clock, shared.health
-        self._telemetry = ScorerTelemetry(shared.registry)
+        self._telemetry = scorer_telemetry(shared)
         self._judges: Sequence[ConfiguredJudge] = ()
         self._replies = ReplyTally()
         self._consumer: GroupConsumer | None = None

@@ -46,7 +46,7 @@ def aggregators(settings: Settings) -> Aggregators:
         drift,
         metrics=export.metrics,
         segments=_segment_labels(settings),
-        always=named_applications(settings),
+        always=settings.named_applications,
         # While a judge is exchanged there are two.
         judges=max(MOST_JUDGES, 2 * _judges(settings)),
         auto_period=settings.drift.period_s is None,
@@ -87,14 +87,6 @@ def fixed_baselines(entries: tuple[FixedBaseline, ...]) -> Callable[[str, str], 
     return fixed
 
 
-def named_applications(settings: Settings) -> frozenset[str]:
-    """The applications that the settings name in full: however many others come, they are told."""
-    patterns = [pattern for entry in settings.applications for pattern in entry.patterns]
-    patterns += [pattern for objective in settings.objectives for pattern in objective.application]
-    patterns += [entry.application for entry in settings.drift.baselines]
-    return frozenset(p for p in patterns if "*" not in p and "?" not in p) - {OTHER}
-
-
 def segment_names(settings: Settings) -> Callable[[str], str | None]:
     """The attributes that an application's segments are values of; None where it has none.
 
@@ -121,7 +113,7 @@ def segment_names(settings: Settings) -> Callable[[str], str | None]:
 def most_series(settings: Settings) -> tuple[SeriesCount, int, int]:
     """The most series of the quality families, and for how many applications and judges."""
     export = settings.export
-    named = max(export.top_k, len(named_applications(settings)))
+    named = max(export.top_k, len(settings.named_applications))
     applications, judges = named + 1, _judges(settings)
     labels = _segment_labels(settings)
     segments = 0 if labels is None else 1 + labels.most

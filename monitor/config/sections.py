@@ -368,6 +368,15 @@ class Settings(Section):
         return tuple(whole.sampling.rate for whole in (self.base, *self.effective))
 
     @property
+    def named_applications(self) -> frozenset[str]:
+        """The applications that are named in full: however many others come, they are told."""
+        patterns = [pattern for entry in self.applications for pattern in entry.patterns]
+        patterns += [pattern for promised in self.objectives for pattern in promised.application]
+        patterns += [entry.application for entry in self.drift.baselines]
+        # What all others are called is nobody's name.
+        return frozenset(p for p in patterns if "*" not in p and "?" not in p) - {"other"}
+
+    @property
     def only_rate(self) -> float | None:
         """The ``sampling.rate`` of all traffic; None where it depends on the application.
 

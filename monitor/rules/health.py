@@ -262,10 +262,12 @@ def _gone(plan: AlertPlan) -> Alert:
 
     What is younger than a week is held against yesterday, but not at a weekend: nobody knows yet
     whether it works then. Where nothing comes in at all, that is told by itself. So is what keeps
-    all applications from being picked: no money, or scorers that read nothing.
+    all applications from being picked: no money, or scorers that read nothing. Where scorers count
+    some as ``other``, any of these may be the one.
     """
     by = ", ".join((*plan.alerts.by, "application"))
     least, paused = plan.alerts.least, "rag_monitor_paused_since_timestamp_seconds"
+    unnamed = plan.summed(f'{PICKS}{{application="other"}}')
     left_out = plan.summed(f'{OUTCOMES}{{outcome="over_budget"}}')
 
     def samples(ago: str) -> str:
@@ -282,6 +284,7 @@ def _gone(plan: AlertPlan) -> Alert:
         f"  unless on ({by}) {samples('1w')}\n)\n"
         f"unless on ({by}) ({plan.summed(PICKS, 'application')} > 0)\n"
         f'unless on ({by}) {paused}\nunless on ({plan.by}) {paused}{{application="*"}}\n'
+        f"unless on ({plan.by}) ({unnamed} > 0)\n"
         f"unless on ({plan.by}) ({left_out} > 0)\nunless on ({plan.by}) {plan.out_of_budget}\n"
         f"and on ({plan.by}) ({CONSUMED} > 0)",
         pending="1h",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,16 +21,24 @@ CALL_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
 SLOT_SIZES = tuple(2**i for i in range(13))
 SCORES = tuple(i / 10 for i in range(11))
 MOST_EXEMPLAR_CHARACTERS = 100
+#: Unless the settings say otherwise (``export.top_k``).
+MOST_APPLICATIONS = 20
 
 
 class ScorerTelemetry:
     """The scorer's counters; consumed = sum of outcomes + in flight, in every scrape.
 
-    ``monotonic`` gives seconds.
+    ``monotonic`` gives seconds. ``most`` applications have a label at a time, beside those of
+    ``named``.
     """
 
     def __init__(
-        self, registry: CollectorRegistry, monotonic: Callable[[], float] = time.monotonic
+        self,
+        registry: CollectorRegistry,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        most: int = MOST_APPLICATIONS,
+        named: Collection[str] = (),
     ) -> None:
         self._interactions(registry)
         self._scores(registry)
@@ -44,7 +52,9 @@ class ScorerTelemetry:
         self.judge_cache = CacheTelemetry(registry)
         self.recheck = RecheckTelemetry(registry)
         self.canary = CanaryTelemetry(registry)
-        self.applications = LabelCap(monotonic=monotonic, forget=self._forget_scores)
+        self.applications = LabelCap(
+            most, monotonic=monotonic, forget=self._forget_scores, always=named
+        )
         self._scored = defaultdict[str, set[str]](set)
         self._picked = defaultdict[str, set[tuple[str, str]]](set)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -35,7 +35,7 @@ def new_registry() -> CollectorRegistry:
 
 
 class LabelCap:
-    """Lets ``most`` distinct values through at a time; the rest is ``other``.
+    """Lets ``most`` distinct values through at a time, beside ``always``; the rest is ``other``.
 
     The first ones at once. A value that has not been seen for ``idle_s`` seconds gives up its place
     to one that keeps coming (``TIMES``), so that names seen once hold none for ever; ``forget`` is
@@ -53,11 +53,13 @@ class LabelCap:
 
     def __init__(
         self,
-        most: int = 20,
+        most: int,
         idle_s: float = 3_600.0,
         monotonic: Callable[[], float] = time.monotonic,
         forget: Callable[[str], None] = lambda _value: None,
+        always: Collection[str] = (),
     ) -> None:
+        self._always = frozenset(always)
         self._most, self._idle_s = most, idle_s
         self._monotonic, self._forget = monotonic, forget
         #: When each was last seen, and how often those without a place; the latest ones last.
@@ -66,6 +68,8 @@ class LabelCap:
 
     def __call__(self, value: str) -> str:
         """The label value to use."""
+        if value in self._always:
+            return value
         now = self._monotonic()
         if value not in self._known and not self._has_place_for(value, now):
             return OTHER

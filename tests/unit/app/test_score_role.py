@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.app.judges import build_judges
-from monitor.app.score_role import ScoreRole, tell_judge
+from monitor.app.score_role import ScoreRole, scorer_telemetry, tell_judge
 from monitor.app.shared import Shared
 from monitor.config import load
 from monitor.telemetry import ScorerTelemetry
@@ -27,6 +27,18 @@ def told(flags: dict[str, Any]) -> dict[str, Any]:
         tell_judge(configured)
         found: dict[str, Any] = json.loads(logged())
     return found
+
+
+def test_as_many_applications_have_a_label_as_the_exporter_names() -> None:
+    """And those that the settings name have one, however late they come."""
+    named = '[{"application": "late", "sampling": {"rate": 0.5}}]'
+    shared = Shared(load({}, flags={"export.top_k": 30, "applications": named}), time.time)
+    telemetry = scorer_telemetry(shared)
+    for name in [*(f"app-{number}" for number in range(32)), "late"]:
+        telemetry.count_pick(name, "scored", "")
+    samples = (one for family in shared.registry.collect() for one in family.samples)
+    shown = {one.labels["application"] for one in samples if one.name == "rag_monitor_picks_total"}
+    assert shown == {*(f"app-{number}" for number in range(30)), "late", "other"}
 
 
 def test_a_version_that_no_series_may_have_is_not_told() -> None:

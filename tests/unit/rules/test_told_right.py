@@ -491,6 +491,14 @@ def test_what_is_gone_while_there_is_no_money_is_told_once_there_is(tmp_path: Pa
     assert "hr" not in gone[30]
 
 
+def test_who_is_counted_among_others_is_not_missed(tmp_path: Path) -> None:
+    """The scorers have no label left for it, and the exporters name it."""
+    story = with_hr("60x1200", "_x1200")
+    story[picked("score-1", "scored", application="other")] = "0+15x1200"
+    found = Stage(tmp_path, STEP, alerts__window="1h").said(story, 30, 48, unit="h")
+    assert found == {30: [], 48: []}
+
+
 def test_what_has_no_baseline_for_long_is_a_ticket(tmp_path: Path) -> None:
     """Longer than learning takes; what learns is none."""
     stage = Stage(tmp_path, alerts__unwatched="2h")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from monitor.app.scores import aggregators, named_applications
+from monitor.app.scores import aggregators
 from monitor.config import load
 from monitor.exporter.scores.aggregator import ScoreAggregator
 from monitor.exporter.scores.detectors import DriftKey
@@ -151,7 +151,7 @@ def test_the_settings_name_applications_that_always_have_a_place() -> None:
         "export.top_k": 1,
     }
     loaded = load({}, flags=flags)
-    assert named_applications(loaded) == {"bot", "hr", "it"}
+    assert loaded.named_applications == {"bot", "hr", "it"}
     found = aggregators(loaded).scores
     for i, name in enumerate(["bot", "hr", "it", "zoo", "zoo", "zoo"]):
         each = record(str(i), 1.0, application=name)
