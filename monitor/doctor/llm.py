@@ -95,7 +95,7 @@ async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[Re
         refused = in_words(cost_meter.refused, cost_meter.usage.calls)
         return [_failed(target, error, refused, is_form=await _is_the_form(judge, error, timeouts))]
     except TimeoutError:
-        answered = cost_meter.usage.calls > 0
+        answered = bool(cost_meter.models)  # calls that were cut off count, too
         mend = timeouts.spent(calls=isinstance(judge, LlmJudge), answered=answered)
         return [fail("judge", target, f"no judgement within {timeouts.deadline_s:g} s", mend)]
     took_s = clock() - began

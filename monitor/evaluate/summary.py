@@ -98,7 +98,7 @@ class Summary:
             self.usage += record.usage
         if record.outcome is Outcome.JUDGE_FAILED:
             self.failed[record.reason or ""] += 1
-        elif record.outcome is Outcome.SCORED or record.usage.calls:
+        elif _has_a_reply(record):
             self.answered += 1
         self._score(record)
         if self.thresholds is not None:
@@ -138,8 +138,8 @@ class Summary:
 
     def _score(self, record: ScoreRecord) -> None:
         # Which version of a model judges is known from its replies only.
-        is_judged = record.outcome is Outcome.SCORED or record.usage.calls
-        found = self.metrics[record.application, record.judge.label if is_judged else _NOBODY]
+        judge = record.judge.label if _has_a_reply(record) else _NOBODY
+        found = self.metrics[record.application, judge]
         is_failed = record.outcome in _FAILED
         for name in record.scores or (CATALOGUE if is_failed else ()):
             score = record.scores.get(name)
@@ -161,6 +161,12 @@ class Summary:
         reason, times = self.failed.most_common(1)[0]
         said = self.causes.get(reason, reason)
         return f"the judge answers nothing: {times} of {self.failed.total()} times {said}"
+
+
+def _has_a_reply(record: ScoreRecord) -> bool:
+    """Whether a judge has said anything; a call that was cut off has cost only its prompt."""
+    usage = record.usage
+    return record.outcome is Outcome.SCORED or usage.tokens > usage.prompt_tokens
 
 
 def known_usd(usage: Usage, *, has_price: bool) -> float | None:

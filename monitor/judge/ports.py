@@ -31,24 +31,31 @@ class Turn(NamedTuple):
     reply: str
 
 
+def _untold(_usage: Usage) -> None:
+    """Nobody asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What goes with a question: the ``turns`` between the system and the last user message.
 
     ``tokens`` is how long the reply may be, None where that is not known; ``properties`` gives its
-    keys with the JSON schema of each value.
+    keys with the JSON schema of each value. ``cut_off`` is told what a call has cost that is
+    cancelled: it has neither a reply nor an error to say so.
     """
 
     turns: tuple[Turn, ...] = ()
     tokens: int | None = None
     properties: Callable[[], Mapping[str, Mapping[str, object]]] | None = None
+    cut_off: Callable[[Usage], None] = field(default=_untold, compare=False)
 
 
 class Complete(Protocol):
     """The port to a model: a system message, turns and a user message in, one reply out.
 
     Raises ``ReplyRejected`` for an answer without a readable message and ``JudgeFailed`` when
-    there is no answer; either may carry the usage it cost.
+    there is no answer; either may carry the usage it cost. Where it is cancelled, it tells that to
+    ``terms.cut_off``.
     """
 
     async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from monitor.records import ScoreRecord, read_score_record
-from tests.servers.judge_server import JudgeServer
+from tests.servers.judge_server import Fault, FaultPlan, FaultRule, JudgeServer
 from tests.servers.kafka_broker import RunningBroker
 from tests.servers.kafka_topics import produce, read_all
 from tests.stages.budget import BUDGET, PRICES, clocked_by
@@ -147,3 +147,37 @@ async def test_a_restart_knows_what_second_judgements_have_cost(
     assert total(after, spent) == pytest.approx(on_record)
     last = total(before, spent) - on_record
     assert 0 < last < 2 * max(beside)
+
+
+async def test_a_model_that_never_answers_spends_the_day_as_well(
+    kafka_broker: RunningBroker, make_topics: MakeTopics, tmp_path: Path
+) -> None:
+    """Each call that is cut off has its prompt on a record, and a restart reads it there."""
+    rng, broker, topics = Random(6), kafka_broker.bootstrap, await make_topics(partitions=1)
+    cases = [case(f"n{i:02d}", rng, time.time() - 60) for i in range(12)]
+    inputs, spent = topics["kafka__topics__interactions"], "rag_monitor_budget_usd_spent"
+    plan = FaultPlan(rules=(FaultRule(fault=Fault.TIMEOUT, times=None),))
+    async with JudgeServer(all_labels(cases), plan) as judge:
+        settings = asking(judge, limits__usd_per_day=8_000, **PRICES, **topics)
+        settings |= {"judge__deadline_s": 3, "judge__attempt_timeout_s": 2}
+        pages: list[Samples] = []
+        for name, sent in (("scorer", cases[:2]), ("again", cases[2:])):
+            scorer = MonitorProcess("score", broker, tmp_path, name, **settings)
+            try:
+                await scorer.ready()
+                if name == "again":
+                    pages.append(await scorer.metrics())
+                await produce(broker, inputs, as_logged(sent))
+                pages.append(await ended(scorer, len(sent)))
+            finally:
+                await scorer.end()
+        asked = len(judge.log)
+    first, at_start, last = pages
+    found = (await records(broker, topics["kafka__topics__scores"])).values()
+    assert total(at_start, spent) == pytest.approx(total(first, spent))
+    on_record = sum(record.usage.usd for record in found)
+    assert total(last, spent) == pytest.approx(on_record)
+    assert on_record >= 4_000
+    assert sum(record.usage.calls for record in found) >= asked > 0
+    assert outcomes(first) == {"judge_failed": 2}
+    assert outcomes(last)["over_budget"] >= 4

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, TypeGuard
@@ -316,21 +316,23 @@ class LlmClient:
         asked = _Question(task, system, user, terms)
         tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
         waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
-        spent = Usage()  # an answer that breaks off with an error has its price, too
-        async for attempt in attempts(waits, retries + 1, limit_s):
-            with attempt:
-                route = await self.prepare()
-                try:
+        try:
+            async for attempt in attempts(waits, retries + 1, limit_s):
+                with attempt:
+                    route = await self.prepare()
                     async with self._provider_gate.call(task, size) as call:
                         if task == PairRequest.task:
                             reply = await self._weighed(asked, route, call, tokens)
                         else:
                             first = attempt.num == 1
                             reply = await self._formed(asked, route, call, tokens, is_first=first)
-                except JudgeFailed as failure:
-                    spent = failure.usage = spent + (failure.usage or Usage())
-                    raise
-                return replace(reply, usage=spent + reply.usage)
+                    return replace(reply, usage=asked.bill.usage)
+        except JudgeFailed as failure:
+            failure.usage = asked.bill.usage
+            raise
+        except asyncio.CancelledError:
+            terms.cut_off(asked.bill.usage)
+            raise
         raise AssertionError("the last attempt returns or raises")
 
     async def prepare(self) -> _Route:
@@ -354,7 +356,7 @@ class LlmClient:
         *,
         weighed: bool = False,
     ) -> Reply:
-        """One request of a call; whoever counts them is told how it ended."""
+        """One request of a call; its cost goes on the bill, and who counts is told how it ended."""
         started = self._clock()
         usage = Usage()
         error: str | None = "cancelled"
@@ -368,9 +370,15 @@ class LlmClient:
             usage, error = failure.usage or Usage(), failure.reason
             call.tokens = usage.tokens or None
             if isinstance(failure, CallFailed):
+                if failure.fault.is_cut_off:
+                    call.tokens = None  # what the reply would have had is not known
                 call.failed(failure.fault)
             raise
+        except asyncio.CancelledError:
+            usage = _counted(asked.texts, "", self._settings)
+            raise
         finally:
+            asked.bill.usage += usage
             self._observe.call_finished(asked.task, self._clock() - started, usage, error)
 
     async def _formed(
@@ -383,13 +391,11 @@ class LlmClient:
         """
         finds_out = is_first and self._settings.structured == "auto"
         tried = self.forms.begin(route.forms, patterns=has_patterns(asked.terms.properties))
-        spent = Usage()
         for form in tried.left:
             try:
                 reply = await self._request(asked, route, call, form)
             except JudgeFailed as failure:
                 usage = failure.usage or Usage()
-                spent = failure.usage = spent + usage
                 fault = failure.fault if isinstance(failure, CallFailed) else None
                 # A model that has begun to write was held to the form.
                 breaks = finds_out and not usage.completion_tokens and _is_an_error(fault)
@@ -402,7 +408,7 @@ class LlmClient:
                 if (of := self.forms.answered(tried, form)) is not None:
                     model = self._settings.model
                     logger().warning("judge_patterns_refused", model=model, of=of, takes=form)
-                return replace(reply, usage=spent + reply.usage)
+                return reply
         raise AssertionError("the last form returns or raises")
 
     async def _weighed(self, asked: _Question, route: _Route, call: Call, tokens: int) -> Reply:
@@ -416,13 +422,7 @@ class LlmClient:
             if not may_ask_again(tokens):
                 raise
             await call.again()
-            spent = refused.usage or Usage()
-            try:
-                reply = await self._request(asked, route, call)
-            except JudgeFailed as failure:
-                failure.usage = spent + (failure.usage or Usage())
-                raise
-            reply = replace(reply, usage=spent + reply.usage)
+            reply = await self._request(asked, route, call)
             if word(reply.text) is not None:
                 taken.refused(before, passes=refused.fault.retriable)
             tells_none = not taken.asked
@@ -546,14 +546,22 @@ def _failure(fault: Fault | None, usage: Usage | None = None) -> JudgeFailed:
     return rejected
 
 
+@dataclass(slots=True)
+class _Bill:
+    """What has been asked until now, whatever became of each request, has cost so much."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One question, with all that is sent with it."""
+    """One question, with all that is sent with it, and the bill of its requests."""
 
     task: Task
     system: str
     user: str
     terms: Terms
+    bill: _Bill = field(default_factory=_Bill)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -687,11 +695,12 @@ def _unread(
 ) -> Usage | None:
     """The usage of an answer that the library rejects, where a model has written something.
 
-    What is no reply at all costs nothing, and neither does an error without a word of a reply.
+    What is no reply at all costs nothing, and neither does an error without a word of a reply. Of a
+    request that was cut off the prompt counts: more is not known, and it is billed at least.
     """
     written = written_in(answer.body)
     if written is None or (fault is not None and not written):
-        return None
+        return _counted(asked, "", settings) if fault and fault.is_cut_off else None
     return _counted(asked, written, settings)
 
 

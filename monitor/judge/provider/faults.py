@@ -34,6 +34,10 @@ _UNREADABLE = (
     "unable to get json response",
     "invalid response object",
 )
+#: Errors of a connection that was there: what was sent may be on its way to a bill.
+_LOST = ("ReadError", "WriteError", "RemoteProtocolError", "ServerDisconnectedError")
+#: Errors before there was one.
+_NOT_CONNECTED = ("ClientConnectorError", "ConnectionTimeoutError", "ConnectTimeout", "PoolTimeout")
 _HOST = re.compile(r"[A-Za-z0-9._:-]{1,260}")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")  # a number would only repeat a status
 
@@ -54,12 +58,16 @@ NO_KEY = "no API key is set"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failed call: ``reason`` for counting, ``wait_s`` what the server asked for (or None)."""
+    """A failed call: ``reason`` for counting, ``wait_s`` what the server asked for (or None).
+
+    ``is_cut_off``: the request was sent and no whole answer came, so that it may be on the bill.
+    """
 
     reason: str
     note: str
     action: Action = Action.FALLBACK
     wait_s: float | None = None
+    is_cut_off: bool = False
 
     @property
     def retriable(self) -> bool:
@@ -90,11 +98,8 @@ def explain(
     if status is None:
         if (inside := fault_in(answer, now)) is not None:
             return inside
-        if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
-            return Fault("timeout", "no answer in time", Action.RETRY)
-        if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
-            action = Action.STOP if any(map(_no_such_name, chain)) else Action.RETRY
-            return Fault("connection", f"no connection ({_names(chain)})", action)
+        if (unanswered := _unanswered(chain)) is not None:
+            return unanswered
         if any(_NO_KEY.search(str(cause)) for cause in chain):
             return Fault("auth", NO_KEY, Action.STOP)
         status = getattr(error, "status_code", None)
@@ -105,6 +110,18 @@ def explain(
     fault = _refused(status, chain, now)
     unknown = any("llm provider not provided" in str(cause).lower() for cause in chain)
     return replace(fault, note=NO_PROVIDER) if unknown else fault
+
+
+def _unanswered(chain: list[BaseException]) -> Fault | None:
+    """That there was no answer in time, or no connection; None where it was something else."""
+    connected = not any(_is_a(cause, *_NOT_CONNECTED) for cause in chain)
+    if any(_is_a(cause, "TimeoutError", "TimeoutException") for cause in chain):
+        return Fault("timeout", "no answer in time", Action.RETRY, is_cut_off=connected)
+    if any(_is_a(cause, "OSError", "TransportError", "ClientError") for cause in chain):
+        action = Action.STOP if any(map(_no_such_name, chain)) else Action.RETRY
+        lost = connected and any(_is_lost(cause) for cause in chain)
+        return Fault("connection", f"no connection ({_names(chain)})", action, is_cut_off=lost)
+    return None
 
 
 def fault_in(answer: ProviderAnswer, now: datetime) -> Fault | None:
@@ -152,6 +169,11 @@ def _error_body(chain: list[BaseException]) -> ErrorBody:
             body, kind = read_body(text), _header(_headers(cause), "x-amzn-errortype")
             return body._replace(codes=body.codes | {kind.partition(":")[0].lower()})
     return ErrorBody(message=" ".join(map(str, chain)).lower())
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether a connection broke that was there."""
+    return _is_a(error, *_LOST) or type(error).__name__ == "ClientOSError"
 
 
 def _no_such_name(error: BaseException) -> bool:

@@ -121,6 +121,35 @@ def test_lost_connections_and_timeouts_are_told_apart() -> None:
     assert fault(TimeoutError()).reason == "timeout"
 
 
+def named(name: str, *bases: type[Exception]) -> Exception:
+    """An error of a library that is known by its name."""
+    made: type[Exception] = type(name, bases or (Exception,), {})
+    return made()
+
+
+@pytest.mark.parametrize(
+    ("causes", "is_cut_off"),
+    [
+        ([TimeoutError()], True),
+        ([named("ReadTimeout", TimeoutError)], True),
+        ([named("ConnectTimeout", TimeoutError)], False),
+        ([named("PoolTimeout", TimeoutError)], False),
+        ([ConnectionRefusedError()], False),
+        ([socket.gaierror(socket.EAI_AGAIN, "no")], False),
+        ([named("ReadError", OSError), named("ServerDisconnectedError", OSError)], True),
+        # A connection that is reset: the library calls it one that could not be made.
+        ([named("ConnectError", OSError), named("ClientOSError", OSError)], True),
+        ([named("ConnectError", OSError), named("ClientConnectorError", OSError)], False),
+        ([HTTPStatusError(504)], False),
+    ],
+)
+def test_a_request_is_cut_off_where_it_was_sent_and_not_answered(
+    causes: list[Exception], is_cut_off: bool
+) -> None:
+    """That may be on a bill; what found no connection is not, and an error status is an answer."""
+    assert fault(caused(ClientError("x", 500), *causes)).is_cut_off is is_cut_off
+
+
 def test_a_dead_name_is_not_one_that_cannot_be_looked_up() -> None:
     """No such host: nothing to retry. A name server that is away is as any lost connection."""
     for number, action in ((socket.EAI_NONAME, Action.STOP), (socket.EAI_AGAIN, Action.RETRY)):
