@@ -41,7 +41,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToldAlert
 def terminal(alertmanager: ToldAlertmanager, labels: dict[str, str]) -> dict[str, str]:
     """What the page before the runbooks has set, with the labels that the alert has."""
     told = (each.text for each in commands(SETUP) if each.text.startswith("export "))
-    set_there = dict(re.findall(r"([A-Z_]+)=(\S+)", " ".join(told)))
+    set_there: dict[str, str] = dict(re.findall(r"([A-Z_]+)=(\S+)", " ".join(told)))
     of_alert = {name.upper(): value for name, value in labels.items()}
     known = {name: of_alert.get(name, value) for name, value in set_there.items()}
     return {**os.environ, **known, "ALERTMANAGER_URL": alertmanager.url}
