@@ -88,8 +88,8 @@ async def test_a_judge_that_hangs_meets_the_deadline(
     records = await read_all(broker, topics["kafka__topics__scores"])
     found = {r.interaction_id: r for r in (read_score_record(x.value or b"") for x in records)}
     assert (found["h003"].scores, found["h003"].reason) == ({}, "deadline")
-    # What was paid for before the deadline is on the bill: the extractions.
-    assert found["h003"].usage.calls == 1 + (cases[3].by_reference is not None)
+    # What was paid for until the deadline is on the bill: the extractions, and what it cut off.
+    assert found["h003"].usage.calls == 2 + (cases[3].by_reference is not None)
 
 
 async def test_records_too_large_lose_texts_and_never_an_outcome(
