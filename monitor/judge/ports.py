@@ -41,13 +41,15 @@ class Terms:
 
     ``tokens`` is how long the reply may be, None where that is not known; ``properties`` gives its
     keys with the JSON schema of each value. ``cut_off`` is told what a call has cost that is
-    cancelled: it has neither a reply nor an error to say so.
+    cancelled: it has neither a reply nor an error to say so. ``following`` models may be asked
+    where there is no answer.
     """
 
     turns: tuple[Turn, ...] = ()
     tokens: int | None = None
     properties: Callable[[], Mapping[str, Mapping[str, object]]] | None = None
     cut_off: Callable[[Usage], None] = field(default=_untold, compare=False)
+    following: int = 0
 
 
 class Complete(Protocol):

@@ -21,7 +21,8 @@ class CostMeter:
     the verdicts; the next judgement may well have it. ``allowance`` is how much may be asked.
     ``refused`` counts replies that broke the wire format, by kind of ``Complaint``. ``manner`` is
     the last one in which the judge was asked: it may go on to another in the middle of it.
-    ``number`` is that of the model that judges, in order of preference, where there are several.
+    ``number`` is that of the model that judges, in order of preference, where there are several;
+    ``following`` is how many may be asked after it.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -32,6 +33,7 @@ class CostMeter:
     refused: Counter[str] = field(default_factory=Counter)
     manner: Manner = Manner.FIXED
     number: int | None = None
+    following: int = 0
 
     def add(self, usage: Usage | None) -> None:
         """One more attempt has been paid for."""

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from math import inf
 from types import TracebackType
 from typing import Self
 
@@ -76,8 +77,7 @@ class Deadline:
         """The clock stands still until all have called ``go_on``, in ``left_s`` at the earliest."""
         self._holders.append(left_s)
         if len(self._holders) == 1 and self._runs():
-            when = self._timeout.when()
-            self._left_s = 0.0 if when is None else when - asyncio.get_running_loop().time()
+            self._left_s = self._still_s()
             self._timeout.reschedule(None)
 
     def go_on(self, left_s: Callable[[], float]) -> None:
@@ -85,6 +85,14 @@ class Deadline:
         self._holders.remove(left_s)
         if not self._holders and self._runs():
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
+
+    def left_s(self) -> float:
+        """Seconds of it that are left, while it stands still, too."""
+        return self._left_s if self._holders else self._still_s()
+
+    def _still_s(self) -> float:
+        when = self._timeout.when()
+        return 0.0 if when is None else when - asyncio.get_running_loop().time()
 
     def _runs(self) -> bool:
         return not self._is_over and not self._timeout.expired()
@@ -97,6 +105,12 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 def is_bounded() -> bool:
     """Whether the time of the current judgement is limited, whatever its calls do."""
     return _CURRENT.get() is not None
+
+
+def seconds_left() -> float:
+    """What is left of the time of the current judgement; infinite where it is not limited."""
+    deadline = _CURRENT.get()
+    return inf if deadline is None else deadline.left_s()
 
 
 @contextmanager

@@ -46,8 +46,9 @@ class FallbackJudge:
         others = range(first + 1, len(self.judges))
         left = (first, *(number for number in others if not self._is_aside(number)))
         why: JudgeFailed | None = None
-        for number, another in zip(left, (*left[1:], None), strict=True):
-            judge, spent.number = self.judges[number], number
+        for following, number in zip(reversed(range(len(left))), left, strict=True):
+            judge = self.judges[number]
+            spent.number, spent.following = number, following
             try:
                 judgement = await judge.judge(interaction, spent)
             except TooLarge:
@@ -55,7 +56,7 @@ class FallbackJudge:
                     raise
                 raise why from None  # it would take what the other has used up
             except JudgeFailed as failure:
-                if another is None or not _is_the_models(failure):
+                if not following or not _is_the_models(failure):
                     raise
                 logger().info(
                     "judge_fell_back",

@@ -315,7 +315,8 @@ class LlmClient:
         limit_s = None if is_bounded() else self._settings.retries_s
         asked = _Question(task, system, user, terms)
         tokens, size = sum(map(estimated_tokens, asked.texts)), _bytes(*asked.texts)
-        waits = Retries(retries, self._rng, self._observe, lambda: may_ask_again(tokens))
+        may_ask = partial(may_ask_again, tokens)
+        waits = Retries(retries, self._rng, self._observe, may_ask, terms.following)
         try:
             async for attempt in attempts(waits, retries + 1, limit_s):
                 with attempt:

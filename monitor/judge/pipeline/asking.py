@@ -213,7 +213,7 @@ class Asker:
             self.observe.retried(first.reason)
         if examples:
             spent.manner = max(spent.manner, Manner.SHAPED)
-        terms = Terms(turns, request.tokens, request.properties, spent.add)
+        terms = Terms(turns, request.tokens, request.properties, spent.add, spent.following)
         try:
             with spent.allowance.asking():
                 reply = await self._complete(request.task, system, message, terms)

@@ -8,7 +8,7 @@ from math import inf
 import pytest
 
 from monitor.errors import JudgeFailed
-from monitor.judge.limits.deadline import Deadline, asking, held
+from monitor.judge.limits.deadline import Deadline, asking, held, seconds_left
 from monitor.judge.limits.provider_gate import ProviderGate
 from monitor.judge.limits.quota import LocalQuota, PerMinute
 from monitor.judge.limits.shared_quota import SharedQuota
@@ -36,6 +36,21 @@ async def test_what_has_cost_something_may_be_left_when_it_cannot_go_on_in_time(
             assert not deadline.may_be_left(20.0)
         with held(lambda: 10.0):
             assert not deadline.may_be_left(19.0)
+
+
+async def test_what_is_left_of_it_stands_still_with_it() -> None:
+    """Who decides whether to ask once more goes by that; without a deadline there is no end."""
+    assert seconds_left() == inf
+    async with Deadline(60.0):
+        await asyncio.sleep(0.05)
+        assert 50.0 < seconds_left() <= 59.951
+        with held(lambda: 1.0):
+            before = seconds_left()
+            await asyncio.sleep(0.05)
+            assert seconds_left() == before
+        await asyncio.sleep(0.05)
+        assert seconds_left() < before
+    assert seconds_left() == inf
 
 
 async def test_a_call_that_was_turned_away_has_cost_nothing() -> None:

@@ -17,7 +17,7 @@ from monitor.judge.llm.judge import LlmJudge
 from monitor.judge.manner import Manner
 from monitor.telemetry import ScorerTelemetry
 from tests.servers.judge_server import JudgeServer
-from tests.servers.judge_weather import Weather
+from tests.servers.judge_weather import Weather, spoken
 from tests.stages.judge_case import LABELS, interaction
 from tests.stages.process import until
 
@@ -152,6 +152,85 @@ async def test_one_that_has_stopped_is_not_asked_before_the_probe() -> None:
 
         await until(is_back, "the first model")
         await made.judge.aclose()
+
+
+class SomeHang(Weather):
+    """Weather for some models, which do not answer in time; ``asked`` counts by model.
+
+    ``times``: requests of each that are held up, None: all. ``first_status`` is what a model's
+    first request gets at once.
+    """
+
+    def __init__(self, times: int | None = None, first_status: int | None = None) -> None:
+        super().__init__()
+        self.models, self.asked = set[str](), Counter[str]()
+        self._times, self._first_status = times, first_status
+
+    async def __call__(self, text: str) -> Any:
+        model = json.loads(text)["model"]
+        if model not in self.models:
+            return await super().__call__(text)
+        self.asked[model] += 1
+        if self._first_status is not None:
+            return spoken(self._first_status, "", {}) if self.asked[model] == 1 else None
+        if self._times is None or self.asked[model] <= self._times:
+            await asyncio.sleep(60)
+        return None
+
+
+async def judged_with(weather: SomeHang, *hang: str, **timeouts: str) -> str:
+    """Who judges while these models hang, after a judgement in which none did."""
+    async with JudgeServer(LABELS, gate=weather, snapshots=SNAPSHOTS) as server:
+        made = configured(server, **timeouts)
+        await made.judge.prepare()
+        assert await judged(made) == "first-1"
+        weather.models |= set(hang)
+        try:
+            return await judged(made)
+        finally:
+            await made.judge.aclose()
+
+
+def timeouts_of(deadline_s: float, attempt_timeout_s: float) -> dict[str, str]:
+    return {
+        "judge.deadline_s": str(deadline_s),
+        "judge.attempt_timeout_s": str(attempt_timeout_s),
+    }
+
+
+async def test_the_next_one_judges_what_the_first_hangs_over() -> None:
+    """As the settings are by default: the deadline holds two attempts. So each call has one."""
+    weather = SomeHang()
+    assert await judged_with(weather, "first", **timeouts_of(6, 3)) == "second-1"
+    assert weather.asked == {"first": 2}
+
+
+async def test_the_third_one_judges_what_both_others_hang_over() -> None:
+    """Time is kept for each of those that follow: here the deadline holds an attempt of each."""
+    weather = SomeHang()
+    assert await judged_with(weather, "first", "second", **timeouts_of(8, 2)) == "third-1"
+    assert weather.asked == {"first": 2, "second": 2}
+
+
+async def test_a_timeout_is_tried_again_while_there_is_time_for_the_others() -> None:
+    """One that is late is no reason to ask another model."""
+    weather = SomeHang(times=2)
+    assert await judged_with(weather, "first", **timeouts_of(30, 2)) == "first-1"
+
+
+@pytest.mark.parametrize("status", [500, 504])
+async def test_an_error_that_comes_at_once_is_tried_again(status: int) -> None:
+    """By the default settings, although these hold no attempt in vain of all three models."""
+    weather = SomeHang(first_status=status)
+    assert await judged_with(weather, "first") == "first-1"
+
+
+async def test_without_another_model_a_timeout_is_tried_again_until_the_deadline() -> None:
+    """There is nobody to keep time for."""
+    weather, nobody = SomeHang(), {"judge.fallback_models": ""}
+    with pytest.raises(TimeoutError):
+        await judged_with(weather, "first", **nobody, **timeouts_of(4, 2))
+    assert weather.asked["first"] > 2
 
 
 async def test_one_that_asks_for_long_patience_is_not_waited_for() -> None:
