@@ -91,7 +91,7 @@ class RowColumns:
         """Whether a row has passages, but by another name: as if nothing had been retrieved."""
         if place.field != _PASSAGES or place.field in self._given or place.field in row:
             return False
-        return any(name in row for name in _ELSEWHERE[_PASSAGES])
+        return any(_is_there(row.get(name)) for name in _ELSEWHERE[_PASSAGES])
 
     def _absent(self, place: ColumnPlace, row: Mapping[str, Any], number: int) -> str:
         return f"row {number}: no {place.field}{self._where(place)}; {_hint(place, row)}"
@@ -103,6 +103,11 @@ class RowColumns:
             return " from its function"
         why = f" (no column's name, nor an expression: {place.why_none})" if place.why_none else ""
         return f" at {place.column!r}{why}"
+
+
+def _is_there(value: Any) -> bool:
+    """Whether a cell holds anything."""
+    return value is not None and (not hasattr(value, "__len__") or len(value) > 0)
 
 
 def _hint(place: ColumnPlace, row: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from monitor.doctor.report import ReportLine, fail, ok, warn
 from monitor.errors import TOO_LARGE, JudgeFailed
 from monitor.judge.canaries import Canary
 from monitor.judge.llm.judge import LlmJudge
-from monitor.judge.pipeline.complaints import in_words
+from monitor.judge.pipeline.complaints import of_calls
 from monitor.judge.protocol import CostMeter, Judge
 from monitor.judge.provider.remedies import remedy
 from monitor.judge.verifier import VerifierJudge
@@ -92,7 +92,7 @@ async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[Re
         async with asyncio.timeout(timeouts.deadline_s):
             judgement = await judge.judge(TINY, cost_meter)
     except JudgeFailed as error:
-        refused = in_words(cost_meter.refused, cost_meter.usage.calls)
+        refused = of_calls(cost_meter.refused, cost_meter.usage.calls)
         return [_failed(target, error, refused, is_form=await _is_the_form(judge, error, timeouts))]
     except TimeoutError:
         answered = bool(cost_meter.models)  # calls that were cut off count, too
@@ -104,7 +104,7 @@ async def examine(judge: Judge, target: str, timeouts: JudgeTimeouts) -> list[Re
         return [await _judges(judge, ok("judge", target, found), timeouts, clock)]
     if not isinstance(judge, LlmJudge):
         return [ok("judge", target, f"{judgement.judge.label}, a lexical check, answers")]
-    refused = in_words(cost_meter.refused, cost_meter.usage.calls)
+    refused = of_calls(cost_meter.refused, cost_meter.usage.calls)
     line = _answered(target, judgement.judge.model, judgement.usage, took_s, refused)
     line = line._replace(found=line.found + _refused(judge))
     return [await _judges(judge, line, timeouts, clock), _price(judge)]

@@ -176,7 +176,7 @@ def _of_cells(
     number: int, line: int, header: list[str], cells: list[str], columns: CsvColumns
 ) -> InputRow:
     """The row whose first line is ``line``; with too many cells nobody knows which is which."""
-    if len(cells) > len(header):
+    if any(cell.strip() for cell in cells[len(header) :]):  # commas at the end are no cells
         fault = (
             f"{len(cells)} cells (line {line}), the header has {len(header)}: quote texts that "
             "hold a comma, or a tab in TSV"

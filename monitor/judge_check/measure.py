@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from monitor.errors import DependencyRefused, JudgeFailed
-from monitor.judge.pipeline.complaints import in_words
+from monitor.judge.pipeline.complaints import of_calls
 from monitor.judge.pipeline.pairs import WEIGHS_ALL
 from monitor.judge.protocol import CostMeter
 from monitor.judge_check.cases import AskedPairs, weighed
@@ -71,7 +71,7 @@ async def measure(
     if _answers_nothing(run.verifying, 1):
         failed = run.verifying.failed
         reason, n = failed.most_common(1)[0]
-        wrong = in_words(run.verifying.refused, run.verifying.usage.calls)
+        wrong = of_calls(run.verifying.refused, run.verifying.usage.calls)
         raise DependencyRefused(
             f"the judge answers nothing: {n} of {failed.total()} times {reason}"
             + (f"; {wrong}; see judge.structured" if wrong else "")

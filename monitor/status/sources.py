@@ -34,6 +34,8 @@ from monitor.status.situation import TOPICS, AskedProcess, Situation, together
 
 #: A process that serves pages answers at once, or it is busy.
 ANSWER_S: Final = 10.0
+#: Seconds for what pages do not say, of brokers that this machine may not reach.
+DETAIL_S: Final = 3.0
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
@@ -77,20 +79,19 @@ async def look(access: SituationAccess) -> Situation:
                 tried = "; ".join(f"{url}: {why}" for url, why in silent.items())
                 raise DependencyRefused(f"{tried}; nor the topics: {error}") from error
     found = together(processes, silent, topics)
-    if topics is None and found.counts.paused:
+    if topics is None and found.counts.paused and "Kafka" not in silent:
         found = found._replace(pauses=await _pauses(access))
     return found
 
 
 async def _pauses(access: SituationAccess) -> list[PauseRecord] | None:
     """Until when and by whom, which no page says; None where that cannot be read."""
-    topic = access.settings.kafka.topics.control
-    output = output_connection(access.settings, connection(access.settings))
+    topic, limit_s = access.settings.kafka.topics.control, min(access.limit_s, DETAIL_S)
     try:
-        return await in_force(
-            ControlAccess(output, topic, access.health, access.limit_s), access.clock()
-        )
-    except DependencyRefused:  # that it is paused is said all the same
+        output = output_connection(access.settings, connection(access.settings))
+        control = ControlAccess(output, topic, access.health, limit_s)
+        return await in_force(control, access.clock())
+    except (ConfigurationError, DependencyRefused):  # that it is paused is said all the same
         return None
 
 

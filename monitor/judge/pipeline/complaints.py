@@ -45,7 +45,9 @@ def commonest(refused: Mapping[str, float]) -> str | None:
     return found[0].value if found[1] else None
 
 
-def in_words(refused: Mapping[str, float], replies: float) -> str | None:
+def in_words(
+    refused: Mapping[str, float], number: float, were: str = "replies were refused"
+) -> str | None:
     """How many of so many replies were refused, and mostly why; None where none was.
 
     >>> in_words({"keys": 3, "cut": 1}, 12), in_words({}, 5)
@@ -56,7 +58,12 @@ def in_words(refused: Mapping[str, float], replies: float) -> str | None:
         return None
     times = sum(refused.values())
     most = f"the reply {_MEANS[kind]} ({kind})"
-    return f"{times:.0f} of {replies:.0f} replies were refused; most often {most}"
+    return f"{times:.0f} of {number:.0f} {were}; most often {most}"
+
+
+def of_calls(refused: Mapping[str, float], calls: int) -> str | None:
+    """The same of calls, of which some may have brought no reply."""
+    return in_words(refused, calls, "calls brought a reply that was refused")
 
 
 @dataclass

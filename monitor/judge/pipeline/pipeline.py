@@ -261,6 +261,7 @@ async def _quoted(
     """The judgement with its evidence; until that is there, one without stands on the bill."""
     unverified = quoter.unverified(material, answers)
     spent.judgement = judgement.model_copy(update={"evidence": unverified})
+    spent.following = 0  # no other model is asked for what evidence lacks
     evidence = await quoter.evidence(material, answers, spent)
     return judgement.model_copy(update={"evidence": evidence, "usage": spent.usage})
 

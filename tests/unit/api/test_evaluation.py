@@ -122,6 +122,15 @@ def test_columns_by_name_path_and_function() -> None:
     assert given.scores == mapped.scores == evaluate([ROW], NAMES, judge="offline").scores
 
 
+@pytest.mark.parametrize("empty", [None, [], ""])
+def test_a_row_may_have_no_passages(empty: Any) -> None:
+    """Also where a column of another name is there, and holds nothing."""
+    row = {"user_input": QUESTION, "response": WARRANTY, "reference": REFERENCE}
+    named = {**row, "context": empty}
+    result = evaluate([row, named], ["incorrect_claims"], judge="offline", show_progress=False)
+    assert None not in result["incorrect_claims"]
+
+
 def test_noise_is_one_text_or_several() -> None:
     """Also objects with text, as a file may hold them."""
     noise = "Returning an item costs 5 euros."

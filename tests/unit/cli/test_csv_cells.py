@@ -40,6 +40,16 @@ def test_a_row_of_too_many_cells_is_named_and_not_judged(tmp_path: Path, name: s
     assert {str(each.interaction["reference"]) for each in judged} == {"24 months"}
 
 
+def test_commas_at_the_end_of_rows_are_no_cells(tmp_path: Path) -> None:
+    """Some programs write them in each row but the header."""
+    row = '"How long?",24 months.,"[""It lasts 24 months.""]",24 months, ,'
+    header = "user_input,response,retrieved_contexts,reference"
+    result = rag_monitor("evaluate", csv_file(tmp_path, header, row), "--json")
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert (told["records"], told["rejected"], told["short_rows"]) == (1, 0, [])
+
+
 def test_a_row_of_too_few_cells_is_judged_and_told(tmp_path: Path) -> None:
     """What its end lacks is absent, as an empty cell is; a column without a name is not missed."""
     header = "user_input,response,retrieved_contexts,reference,"

@@ -71,7 +71,7 @@ async def test_a_model_that_does_not_keep_to_the_format_fails(fault: Fault, mend
         (line,) = await asked(server.url)
     assert line.status is CheckStatus.FAIL
     assert mend in line.mend
-    assert "2 of 2 replies were refused; most often the reply" in line.found
+    assert "2 of 2 calls brought a reply that was refused; most often the reply" in line.found
 
 
 async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> None:
@@ -82,7 +82,10 @@ async def test_what_was_wrong_with_a_reply_is_said_of_a_judge_that_answers() -> 
     assert judged.status is CheckStatus.OK
     assert "3 calls" in judged.found
     wrong = "repeats another number than asked (nonce)"
-    assert f"1 of 3 replies were refused; most often the reply {wrong}" in judged.found
+    assert (
+        f"1 of 3 calls brought a reply that was refused; most often the reply {wrong}"
+        in judged.found
+    )
 
 
 @pytest.mark.parametrize("name", HABITS)

@@ -286,7 +286,8 @@ async def test_judge_that_answers_nothing_is_given_up() -> None:
         asked = len(server.log)
         await subject.aclose()
     assert 2 * 16 <= asked < 2 * (16 + 4)
-    wrong = f"{asked} of {asked} replies were refused; most often the reply holds no message"
+    most = "most often the reply holds no message"
+    wrong = f"{asked} of {asked} calls brought a reply that was refused; {most}"
     assert f"{wrong} (empty); see judge.structured" in str(refused.value)
 
 

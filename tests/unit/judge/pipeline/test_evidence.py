@@ -106,6 +106,20 @@ async def test_words_that_are_not_there_are_asked_for_once_more() -> None:
     assert second.startswith("not word for word in their documents: c")
 
 
+async def test_no_other_model_is_asked_for_evidence() -> None:
+    """So its calls are made again as if none followed, unlike those for verdicts."""
+    following: dict[str, set[int]] = {}
+
+    class Noting(Truthful):
+        async def __call__(self, task: Task, system: str, user: str, terms: Terms) -> Reply:
+            following.setdefault(task, set()).add(terms.following)
+            return await super().__call__(task, system, user, terms)
+
+    pipeline = made(Noting(CASE.labels), evidence=True)
+    await pipeline.judge(CASE.interaction, CostMeter(following=2))
+    assert following == {"extract_claims": {2}, "verify_claims": {2}, "quote_evidence": {0}}
+
+
 async def test_what_was_there_the_first_time_is_kept() -> None:
     """The second reply only fills what the first left open."""
 
