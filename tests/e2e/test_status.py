@@ -121,6 +121,12 @@ async def test_a_running_monitor_is_asked(
             return any("(shop, until 20" in why for why in (await found())["why"])
 
         await until(is_told, "the pause with its end")
+        asking = ("status", "--json", "--url", monitor.url)
+        for cut_off in ({"kafka__ssl_cafile": "nowhere", "kafka__security_protocol": "SSL"}, {}):
+            alone = environment("127.0.0.1:9", topics, **cut_off)
+            told = await asyncio.to_thread(rag_monitor, *asking, environ=alone)
+            assert told.returncode == 0, told.stderr
+            assert any("is paused (shop): " in why for why in json.loads(told.stdout)["why"])
         assert "1.000 n=20" in shown.stdout
         watch = ("status", "--watch", "--json", "--url", monitor.url)
         with running(*watch, environ=environ) as watching:
