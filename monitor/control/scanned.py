@@ -9,6 +9,7 @@ from monitor.errors import RecordSkipped
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.kafka.skipped import SkippedRecords
+from monitor.records.alarm import AlarmRecord, read_alarm_record
 
 #: Lets a key and a value hold; what was wrong with them, where they were left out.
 Apply = Callable[[bytes | None, bytes | None], RecordSkipped | None]
@@ -24,6 +25,20 @@ async def scan_alarms(scan: TopicScan, topic: str, apply: Apply) -> SkippedRecor
     return await _scan(
         scan, topic, lambda record: apply(record.key, record.value), "alarm_records_skipped"
     )
+
+
+def readable_alarms(hold: Callable[[bytes | None, AlarmRecord | None], None]) -> Apply:
+    """Lets hold each one that can be read: by its key, None where it is no more."""
+
+    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
+        try:
+            found = read_alarm_record(key, value)
+        except RecordSkipped as skipped:
+            return skipped
+        hold(key, found)
+        return None
+
+    return apply
 
 
 async def _scan(

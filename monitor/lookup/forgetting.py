@@ -17,9 +17,9 @@ from monitor.audit.commands import opened
 from monitor.audit.store.database import Database
 from monitor.audit.store.forgetting import InteractionName, TextForgetting
 from monitor.control.forgotten import ForgottenTexts
-from monitor.control.scanned import scan_alarms, scan_control
+from monitor.control.scanned import readable_alarms, scan_alarms, scan_control
 from monitor.control.state import ControlState
-from monitor.errors import DependencyRefused, RecordSkipped
+from monitor.errors import DependencyRefused
 from monitor.kafka import one_shot
 from monitor.kafka.cluster_state import Unanswered
 from monitor.kafka.connection import Connection
@@ -27,7 +27,7 @@ from monitor.kafka.inspect import Inspector
 from monitor.kafka.record import KafkaRecord
 from monitor.kafka.replay import TopicScan
 from monitor.lookup.reading import scores, spellings
-from monitor.records.alarm import AlarmRecord, read_alarm_record
+from monitor.records.alarm import AlarmRecord
 from monitor.records.control import FORGOTTEN, ForgottenRecord
 from monitor.records.forgetting import ForgettingRequest
 
@@ -184,19 +184,14 @@ async def _quoted(scan: TopicScan, topic: str, request: ForgettingRequest) -> se
     """The interactions whose claims stand in alarms, of the applications that are asked for."""
     found = dict[bytes | None, set[InteractionName]]()
 
-    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-        try:
-            record = read_alarm_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
+    def hold(key: bytes | None, record: AlarmRecord | None) -> None:
         found.pop(key, None)
         if record is not None and request.application in ("", record.application):
             names = {(record.application, it.interaction_id) for it in record.worst if it.claims}
             if names:
                 found[key] = names
-        return None
 
-    await scan_alarms(scan, topic, apply)
+    await scan_alarms(scan, topic, readable_alarms(hold))
     return set().union(*found.values())
 
 
@@ -205,18 +200,13 @@ async def _alarms(
 ) -> list[AlarmRecord]:
     quoting = dict[bytes | None, AlarmRecord]()
 
-    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-        try:
-            found = read_alarm_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
+    def hold(key: bytes | None, found: AlarmRecord | None) -> None:
         quoting.pop(key, None)
         if found is not None and (bare := without_claims(found, request, named)) != found:
             quoting[key] = bare
-        return None
 
     # All keys, and not so many as a process holds: one that is left out would keep its quotes.
-    await scan_alarms(scan, topic, apply)
+    await scan_alarms(scan, topic, readable_alarms(hold))
     return list(quoting.values())
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from monitor.control.scanned import scan_alarms
-from monitor.errors import RecordSkipped
+from monitor.control.scanned import readable_alarms, scan_alarms
 from monitor.exporter.messages.explained import claim_in_words, moment
 from monitor.exporter.messages.headline import headline
 from monitor.kafka import one_shot
 from monitor.kafka.connection import Connection
 from monitor.kafka.replay import TopicScan
-from monitor.records.alarm import AlarmRecord, named_segment, read_alarm_record
+from monitor.records.alarm import AlarmRecord, named_segment
 from monitor.records.durations import in_words
 from monitor.runtime.health import Health
 
@@ -32,18 +31,10 @@ async def read_alarms(connection: Connection, topic: str, health: Health, limit_
     Raises ``DependencyRefused`` when the topic is missing, may not be read, or not in time.
     """
     latest: dict[bytes | None, AlarmRecord | None] = {}
-
-    def apply(key: bytes | None, value: bytes | None) -> RecordSkipped | None:
-        try:
-            latest[key] = read_alarm_record(key, value)
-        except RecordSkipped as skipped:
-            return skipped
-        return None
-
     async with one_shot.in_time(connection, health, limit_s, "reading"):
         scan = await TopicScan.start(connection, health)
         try:
-            left_out = await scan_alarms(scan, topic, apply)
+            left_out = await scan_alarms(scan, topic, readable_alarms(latest.__setitem__))
         finally:
             await scan.stop()
     return Alarms(_ordered([one for one in latest.values() if one is not None]), left_out.records)
