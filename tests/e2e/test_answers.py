@@ -7,6 +7,7 @@ import json
 import subprocess
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -286,6 +287,21 @@ async def test_a_slot_whose_pick_became_a_dead_letter_has_no_record(
     assert sum("dead_lettered (redact/redaction_failed)" in said for said in found) == 1
     told = "the pick of its slot became a dead letter: no record stands for the slot (slot)"
     assert sum(told in said for said in found) == 3
+
+
+@pytest.mark.parametrize(("after_s", "copies"), [(599, 1), (601, 0)])
+async def test_what_is_sent_again_soon_is_a_copy(
+    kafka_broker: RunningBroker, make_topics: MakeTopics, after_s: int, copies: int
+) -> None:
+    """As for a scorer: within ten minutes, which the topic's own times tell."""
+    topics, broker = await make_topics(partitions=1), kafka_broker.bootstrap
+    one, first_ms = logged("twice"), round(time.time() * 1000) - 700_000
+    again = [replace(one, timestamp_ms=first_ms + at) for at in (0, 1000 * after_s)]
+    await produce(broker, topics["kafka__topics__interactions"], again)
+    access = lookup_access(load(environ_of(broker, topics)), 30.0)
+    found = await findings(access, "twice", None, 0.0, time.time())
+    assert [each.is_copy for each in found.inputs] == [False, bool(copies)]
+    assert any(f"copies of it: {copies}" in fact for fact in answer(found).facts) == bool(copies)
 
 
 @pytest.mark.parametrize("block", [1, 4])

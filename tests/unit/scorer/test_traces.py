@@ -159,6 +159,16 @@ def test_late_spans_that_are_remembered_are_bounded() -> None:
         assert one.late == late
 
 
+def test_late_spans_of_one_trace_are_bounded() -> None:
+    """While it is judged no more are held than one may have; what it has already is none."""
+    one = Assembling(900_000, traces.TraceBounds(spans=1))
+    one.trace.has_begun = True
+    spans = json_spans(otlp_spans.as_json(made(*rag_trace(1, 1))))
+    one.assembler.add(one.trace, Record(9), spans)
+    assert len(spans) > 1
+    assert len(one.trace.late) == 1
+
+
 async def test_without_a_root_it_ends_with_that_reason() -> None:
     """After the longest wait, and not before; its record is done then."""
     async with staged(plain=True, formats=SPANS) as stage:
